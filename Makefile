@@ -1,0 +1,71 @@
+# `make demo` shows what eunoe does; `make test` runs every test; `make check` is what CI runs.
+# Needs Python 3.11 or newer; all else goes into .venv.
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+PINS := .ci/constraints.txt
+FILE ?= examples/long_chat.json
+INSTALL := $(BIN)/uv pip install -q --python $(BIN)/python -c $(PINS) --build-constraints $(PINS)
+# What runs a second time against the single file.
+MIRRORED := $(wildcard tests/core tests/adapters/openwebui)
+
+.PHONY: demo test check style floors types fresh single pytest host bench cover filter format pins clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.run  ## compare policies on one chat: make demo FILE=my_chat.json
+	@$(BIN)/eunoe compare $(FILE)
+
+test: pytest  ## every test, also in a real Open WebUI
+check: style floors types fresh single pytest  ## everything that CI runs
+
+style: $(VENV)/.dev  ## format and lint
+	$(BIN)/ruff format --check -q .
+	$(BIN)/ruff check -q .
+floors: $(VENV)/.dev  ## who may import whom
+	$(BIN)/lint-imports --no-logo
+types: $(VENV)/.dev  ## type check of the house and of the single file
+	$(BIN)/mypy $(wildcard core adapters) standalone/make_filter.py
+	$(if $(wildcard standalone/eunoe_filter.py),$(BIN)/mypy standalone/eunoe_filter.py)
+fresh: $(VENV)/.dev  ## is the single file what the sources make?
+	$(BIN)/python standalone/make_filter.py --check
+single: $(VENV)/.dev  ## the tests of the bundled modules, run on the single file
+	$(if $(and $(MIRRORED),$(wildcard standalone/eunoe_filter.py)),$(BIN)/pytest -q --standalone $(MIRRORED))
+host: $(VENV)/.dev  ## browser and Open WebUI for tests/e2e
+	@.ci/system $(PYTHON) browser
+	$(if $(wildcard tests/e2e/setup_host.py),$(BIN)/python tests/e2e/setup_host.py)
+pytest: $(VENV)/.dev host
+	$(BIN)/pytest -q
+
+bench: $(VENV)/.dev  ## timings, not part of the checks
+	$(INSTALL) --group bench
+	$(BIN)/pytest -q -m bench
+cover: $(VENV)/.dev  ## branches that no test takes
+	$(BIN)/coverage run -m pytest -q -m "not e2e and not bench"
+	$(BIN)/coverage report
+filter: $(VENV)/.dev  ## write standalone/eunoe_filter.py anew
+	$(BIN)/python standalone/make_filter.py
+format: $(VENV)/.dev
+	$(BIN)/ruff check -q --fix .
+	$(BIN)/ruff format -q .
+pins: $(VENV)/.dev  ## resolve .ci/constraints.txt anew
+	{ echo '# Versions that the checks run with. `make pins` writes this file anew.'; \
+	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --python-version 3.11 --universal -q \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links; \
+	$(BIN)/uv --version | sed -E 's/^uv ([0-9.]+).*/uv==\1/'; } > $(VENV)/pins
+	cp $(VENV)/pins $(PINS)
+clean:
+	rm -rf $(VENV) build dist
+
+$(BIN)/uv:
+	@test -n "$(PYTHON)" || { echo "eunoe needs Python 3.11 or newer on the PATH" >&2; exit 1; }
+	@.ci/system $(PYTHON) venv
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check -c $(PINS) uv
+$(VENV)/.run: $(BIN)/uv pyproject.toml $(PINS)
+	$(INSTALL) -e '.[tokens]'
+	@touch $@
+$(VENV)/.dev: $(VENV)/.run
+	$(INSTALL) -e '.[all]' --group test --group lint
+	@touch $@
