@@ -1,0 +1,170 @@
+"""The part of Open WebUI's HTTP interface that the tests use, with the standard library alone."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+
+
+class Refused(Exception):
+    """The host answered with an error status."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(f"{status}: {text[:500]}")
+        self.status, self.text = status, text
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One question and its answer in a saved chat; `message` is the stored answer."""
+
+    chat_id: str
+    question: Json
+    answer_id: str
+    message: Json
+
+    @property
+    def status_lines(self) -> list[str]:
+        """What was shown above the answer."""
+        return [str(event.get("description")) for event in self.message.get("statusHistory") or []]
+
+
+class WebApi:
+    """A signed-in user of the host at `base`."""
+
+    def __init__(self, base: str) -> None:
+        self.base, self.token = base, ""
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        """One request -> its JSON.
+
+        Raises:
+            Refused: The host answered with an error status.
+        """
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.base + path, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as error:
+            raise Refused(error.code, error.read().decode()) from None
+
+    def sign_in(self, email: str, password: str) -> None:
+        """Use this account from now on."""
+        form = {"email": email, "password": password}
+        self.token = self.call("POST", "/api/v1/auths/signin", form)["token"]
+
+    # Functions
+
+    def install(self, name: str, title: str, source: str) -> Json:
+        """Create the function and switch it on for all models."""
+        meta = {"description": "", "manifest": {}}
+        form = {"id": name, "name": title, "content": source, "meta": meta}
+        made: Json = self.call("POST", "/api/v1/functions/create", form)
+        self.call("POST", f"/api/v1/functions/id/{name}/toggle")
+        self.call("POST", f"/api/v1/functions/id/{name}/toggle/global")
+        return made
+
+    def function(self, name: str) -> Json:
+        """The stored function."""
+        found: Json = self.call("GET", f"/api/v1/functions/id/{name}")
+        return found
+
+    def remove(self, name: str) -> None:
+        """Delete the function."""
+        self.call("DELETE", f"/api/v1/functions/id/{name}/delete")
+
+    def set_valves(self, name: str, values: Json) -> Json:
+        """Replace the stored valves."""
+        stored: Json = self.call("POST", f"/api/v1/functions/id/{name}/valves/update", values)
+        return stored
+
+    # Chats
+
+    def complete(self, model: str, messages: list[Json], **more: object) -> Json:
+        """As a program does: no chat id, no session."""
+        body = {"model": model, "messages": messages, "stream": False, **more}
+        answer: Json = self.call("POST", "/api/chat/completions", body)
+        return answer
+
+    def import_chat(self, model: str, texts: list[tuple[str, str]]) -> tuple[str, str]:
+        """Store a chat of (role, text) pairs -> chat id and id of its last message."""
+        ids = [str(uuid.uuid4()) for _ in texts]
+        messages = {
+            ids[n]: {
+                "id": ids[n],
+                "parentId": ids[n - 1] if n else None,
+                "childrenIds": ids[n + 1 : n + 2],
+                "role": role,
+                "content": text,
+                "timestamp": n,
+                **({"model": model, "done": True} if role == "assistant" else {"models": [model]}),
+            }
+            for n, (role, text) in enumerate(texts)
+        }
+        chat = {
+            "title": "A long chat",
+            "models": [model],
+            "history": {"messages": messages, "currentId": ids[-1]},
+            "messages": list(messages.values()),
+        }
+        return str(self.call("POST", "/api/v1/chats/new", {"chat": chat})["id"]), ids[-1]
+
+    def ask(
+        self, model: str, text: str, chat: tuple[str, str] | None = None, **more: object
+    ) -> Turn:
+        """As the page does: one question in a saved chat (`chat` = its id and last message)."""
+        parent = chat[1] if chat else None
+        question: Json = {
+            "id": str(uuid.uuid4()),
+            "parentId": parent,
+            "childrenIds": [],
+            "role": "user",
+            "content": text,
+            "timestamp": int(time.time()),
+            "models": [model],
+        }
+        return self.answer(model, question, chat[0] if chat else None, **more)
+
+    def answer(self, model: str, question: Json, chat_id: str | None, **more: object) -> Turn:
+        """Have a stored or new question answered (again) and wait for the answer."""
+        answer_id = str(uuid.uuid4())
+        body: Json = {
+            "model": model,
+            "stream": True,
+            "params": {"function_calling": "legacy"},
+            "filter_ids": [],
+            "tool_ids": [],
+            "features": {},
+            "variables": {},
+            "background_tasks": {},
+            "session_id": f"session-{answer_id[:8]}",
+            "id": answer_id,
+            "message_ids": [{"model_id": model, "message_id": answer_id, "modelIdx": 0}],
+            "parent_id": question["parentId"],
+            "user_message": {**question, "childrenIds": [answer_id]},
+            **({"chat_id": chat_id} if chat_id else {}),
+            **more,
+        }
+        started = self.call("POST", "/api/chat/completions", body)
+        chat_id = str(started.get("chat_id") or chat_id)
+        return Turn(chat_id, question, answer_id, self._finished(chat_id, answer_id))
+
+    def _finished(self, chat_id: str, message_id: str, seconds: float = 30) -> Json:
+        """Wait until the answer is stored as done."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            chat = self.call("GET", f"/api/v1/chats/{chat_id}")["chat"]
+            message: Json = chat["history"]["messages"].get(message_id) or {}
+            if message.get("done") or message.get("error"):
+                return message
+            time.sleep(0.05)
+        raise TimeoutError(f"no answer in chat {chat_id}")
