@@ -1,0 +1,1 @@
+"""The ground floor: values, errors and ports; standard library only."""

@@ -1,0 +1,82 @@
+"""The errors of the house, by what the caller can do about them.
+
+    EunoeError
+    ├── BudgetError      (ValueError)   what may not be cut is larger than the budget
+    ├── SettingsError    (ValueError)   a setting is out of range or unknown
+    ├── ConversationError (ValueError)  the input is not a list of messages
+    ├── ChatFileError    (ValueError)   a chat file cannot be read; says file and place
+    └── BackendError     (RuntimeError) a service outside the process failed
+
+    try:
+        result = orchestrator.process_sync(conversation)
+    except BudgetError as error:
+        print(f"{error.needed - error.allowed} tokens too many")
+"""
+
+from __future__ import annotations
+
+
+class EunoeError(Exception):
+    """Base of every error that the library raises on purpose."""
+
+
+class BudgetError(EunoeError, ValueError):
+    """What may not be cut (system messages, the current turn, tools) exceeds the budget.
+
+    Attributes:
+        needed: tokens that the part takes which may not be cut.
+        allowed: tokens that the budget allows.
+    """
+
+    def __init__(self, needed: int, allowed: int) -> None:
+        super().__init__(
+            f"system messages, tools and the current turn take {needed} tokens, {allowed} allowed"
+        )
+        self.needed, self.allowed = needed, allowed
+
+    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int]]:
+        """Pickle by the two numbers, not by the sentence."""
+        return type(self), (self.needed, self.allowed)
+
+
+class SettingsError(EunoeError, ValueError):
+    """A setting has a value that is not allowed.
+
+    Attributes:
+        name: the setting.
+        value: what was given.
+        allowed: what would be right, in words.
+    """
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        super().__init__(f"{name} is {value!r}; allowed: {allowed}")
+        self.name, self.value, self.allowed = name, value, allowed
+
+    def __reduce__(self) -> tuple[type[SettingsError], tuple[str, object, str]]:
+        """Pickle by the three parts, not by the sentence."""
+        return type(self), (self.name, self.value, self.allowed)
+
+
+class ConversationError(EunoeError, ValueError):
+    """The input is not a list of chat messages."""
+
+
+class ChatFileError(EunoeError, ValueError):
+    """A chat file cannot be read.
+
+    Attributes:
+        path: the file.
+        place: where in it, such as ``line 12`` or ``messages[3]``; may be empty.
+    """
+
+    def __init__(self, path: str, place: str, problem: str) -> None:
+        super().__init__(f"{path}{': ' + place if place else ''}: {problem}")
+        self.path, self.place, self.problem = path, place, problem
+
+    def __reduce__(self) -> tuple[type[ChatFileError], tuple[str, str, str]]:
+        """Pickle by the three parts, not by the sentence."""
+        return type(self), (self.path, self.place, self.problem)
+
+
+class BackendError(EunoeError, RuntimeError):
+    """A service outside the process (Redis, an endpoint) failed or did not answer in time."""

@@ -1,0 +1,187 @@
+"""What was sent and why: a decision for every message of the input, and the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Fate(StrEnum):
+    """What became of one message.
+
+    KEPT: word for word, in place. RECALLED: word for word, in the quoted block. GIST: an excerpt.
+    SUMMARISED: stands in a summary. STUB: the call is there, the result is elided.
+    DROPPED: the model does not see it.
+    """
+
+    KEPT = "kept"
+    RECALLED = "recalled"
+    GIST = "gist"
+    SUMMARISED = "summarised"
+    STUB = "stub"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The fate of one input message.
+
+    Attributes:
+        index: its place in the list that was given.
+        fate: what became of it.
+        score: how much it matters to the question, in [0, 1]; 0 where nothing was scored.
+        tokens: its size, framing included.
+        reason: one clause for people.
+    """
+
+    index: int
+    fate: Fate
+    score: float
+    tokens: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """One message of the output.
+
+    Attributes:
+        index: its place in the input; None for text that eunoe wrote or quoted.
+        message: what to send; the caller's own object unless ``changed``.
+        changed: the message differs from the caller's (a clip, a stub, a merge, stripped flags).
+        fate: KEPT, RECALLED (the quoted block), GIST, STUB or SUMMARISED.
+    """
+
+    index: int | None
+    message: Mapping[str, Any]
+    changed: bool = False
+    fate: Fate = Fate.KEPT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """Where the window begins.
+
+    Attributes:
+        index: the first message after the head that is still in the window.
+        tokens_dropped: tokens of the history before it.
+        declared: this request does not begin with the view of the one before.
+    """
+
+    index: int
+    tokens_dropped: int
+    declared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """How good the choice is under the scoring: ``value / upper_bound``, in [0, 1].
+
+    It speaks of the objective, which stands for usefulness; it is no promise about answers.
+    """
+
+    value: float
+    upper_bound: float
+
+    @property
+    def ratio(self) -> float:
+        """At least this share of the best possible value; 1 where nothing could be chosen."""
+        return 1.0 if self.upper_bound <= 0 else min(1.0, self.value / self.upper_bound)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrun:
+    """What may not be cut is larger than the budget: tokens needed, tokens allowed."""
+
+    needed: int
+    allowed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The account of one request.
+
+    Attributes:
+        decisions: one for each input message, in order.
+        tokens_before: the list as given, framing and tools included.
+        tokens_after: the list to send, counted again.
+        budget: tokens allowed; 0 without a limit.
+        tool_tokens: of these, the tools' schemas.
+        reserve: tokens left for the answer, already taken from the budget.
+        tokenizer: what counted.
+        estimated: the counter is not the model's own tokenizer.
+        policy, profile: which policy ran, for which provider.
+        cut: where the window begins; None if nothing was cut.
+        recalled: messages in the quoted block.
+        recall_reason: why there was a recall, or why not.
+        certificate: of the selection; None if there was none.
+        mended: what was repaired in the history, a sentence each.
+        warnings: what the caller should know, a sentence each.
+        violations: rules of the provider that are still broken (nothing could mend them).
+        truncated: some message was clipped.
+        infeasible: set where the forced part is over the budget and the list went on anyway.
+    """
+
+    decisions: tuple[Decision, ...]
+    tokens_before: int
+    tokens_after: int
+    budget: int
+    tool_tokens: int = 0
+    reserve: int = 0
+    tokenizer: str = ""
+    estimated: bool = True
+    policy: str = "stable"
+    profile: str = "openai"
+    cut: Cut | None = None
+    recalled: int = 0
+    recall_reason: str = ""
+    certificate: Certificate | None = None
+    mended: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    violations: tuple[str, ...] = ()
+    truncated: bool = False
+    infeasible: Overrun | None = None
+    signals: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def counts(self) -> dict[str, int]:
+        """How many messages met each fate; fates that nobody met are left out."""
+        seen: dict[str, int] = {}
+        for decision in self.decisions:
+            seen[decision.fate.value] = seen.get(decision.fate.value, 0) + 1
+        return seen
+
+    def explain(self) -> str:
+        """The report as lines that a person reads."""
+        limit = f" of {self.budget:,} allowed" if self.budget else ", no limit"
+        about = "about " if self.estimated else ""
+        lines = [
+            f"sent {about}{self.tokens_after:,} tokens{limit}; the whole chat has {self.tokens_before:,}",
+            f"policy {self.policy}, rules of {self.profile}, counted by {self.tokenizer}",
+            "messages: " + (", ".join(f"{n} {fate}" for fate, n in self.counts().items()) or "none"),
+        ]
+        if self.recall_reason:
+            lines.append(f"recall: {self.recall_reason}")
+        if self.certificate is not None:
+            lines.append(
+                f"the choice has at least {100 * self.certificate.ratio:.0f} % of the best possible "
+                "value under this scoring"
+            )
+        lines += [f"mended: {x}" for x in self.mended]
+        lines += [f"still broken: {x}" for x in self.violations]
+        lines += [f"warning: {x}" for x in self.warnings]
+        lines += [
+            f"  [{d.index}] {d.fate.value:10s} {d.tokens:6d} tokens  {d.score:.2f}  {d.reason}"
+            for d in self.decisions
+        ]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report for machines: plain values that ``json.dumps`` takes."""
+        plain = asdict(self)
+        plain["decisions"] = [{**d, "fate": str(d["fate"])} for d in plain["decisions"]]
+        plain["signals"] = {k: list(v) for k, v in self.signals.items()}
+        if self.certificate is not None:
+            plain["certificate"]["ratio"] = self.certificate.ratio
+        return plain

@@ -1,0 +1,1 @@
+"""The hall: the one place where the stages meet."""

@@ -1,0 +1,1 @@
+"""Scoring: how much each message matters to a question."""

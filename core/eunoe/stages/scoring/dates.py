@@ -1,0 +1,126 @@
+"""Calendar dates written in text: found, normalised, compared.
+
+A date is a triple (year, month, day) in which 0 means "not said".
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from eunoe.stages.scoring.words import fold_text, look_up_word
+
+_DATE_WORD = r"([^\W\d_]{3,10})\.?"
+_DATE_PATTERNS = (
+    ("ymd", re.compile(r"\b((?:19|20)\d\d)[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")),
+    ("ymd", re.compile("((?:19|20)\\d\\d)\\s?年\\s?(\\d{1,2})\\s?月(?:\\s?(\\d{1,2})\\s?[日号])?")),
+    ("md", re.compile("(?<![年\\d])(\\d{1,2})\\s?月\\s?(\\d{1,2})\\s?[日号]")),
+    ("dmy", re.compile(r"\b(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)\b")),
+    ("xxy", re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")),
+    ("dMy", re.compile(
+        r"\b(\d{1,2})(?:st|nd|rd|th|\.)?(?:\s+(?:of|de|di|do))?[\s\-]+" + _DATE_WORD
+        + r"(?:(?:\s+(?:de|del))?[,\s\-]+((?:19|20)\d\d))?\b")),
+    ("Mdy", re.compile(
+        r"\b" + _DATE_WORD + r"[\s\-]+(\d{1,2})(?:st|nd|rd|th)?(?:[,\s\-]+((?:19|20)\d\d))?\b")),
+    ("My", re.compile(r"\b" + _DATE_WORD + r"[,\s\-]+(?:of\s+|de\s+)?((?:19|20)\d\d)\b")),
+    ("M", re.compile(
+        r"\b(?:in|of|during|since|until|last|this|next|early|late|mid|by|im|en|em|в)[\s\-]+"
+        + _DATE_WORD + r"\b", re.IGNORECASE)),
+    ("y", re.compile(r"\b((?:19|20)\d\d)\b")),
+)  # fmt: skip
+_DATE_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\s*([ap]m)?\b", re.IGNORECASE)
+
+CalendarDate = tuple[int, int, int]
+
+
+def _date_month(word: str) -> int:
+    return look_up_word(fold_text(word)).month
+
+
+def _date_from(kind: str, groups: tuple[str, ...]) -> CalendarDate | None:
+    number = [int(g) if g and g.isdigit() else 0 for g in groups]
+    if kind == "ymd":
+        year, month, day = number[0], number[1], number[2]
+    elif kind == "md":
+        year, month, day = 0, number[0], number[1]
+    elif kind == "dmy":
+        day, month, year = number
+    elif kind == "xxy":
+        month, day, year = number
+        if month > 12:
+            month, day = day, month
+    elif kind == "dMy":
+        day, month, year = number[0], _date_month(groups[1]), number[2]
+    elif kind == "Mdy":
+        month, day, year = _date_month(groups[0]), number[1], number[2]
+    elif kind == "My":
+        month, day, year = _date_month(groups[0]), 0, number[1]
+    elif kind == "M":
+        month, day, year = _date_month(groups[0]), 0, 0
+    else:
+        return number[0], 0, 0
+    if not 1 <= month <= 12 or not 0 <= day <= 31:
+        return None
+    return year, month, day
+
+
+def find_dates(text: str) -> tuple[CalendarDate, ...]:
+    """All dates of a text in order of the patterns; overlapping weaker readings are left out."""
+    out: list[CalendarDate] = []
+    taken: list[tuple[int, int]] = []
+    for kind, pattern in _DATE_PATTERNS:
+        for found in pattern.finditer(text):
+            start, end = found.span()
+            if any(start < b and a < end for a, b in taken):
+                continue
+            value = _date_from(kind, found.groups())
+            if value is None:
+                continue
+            taken.append((start, end))
+            if value not in out:
+                out.append(value)
+    return tuple(out)
+
+
+def find_clock(text: str) -> int:
+    """Minutes after midnight of the first clock time, or -1."""
+    found = _DATE_CLOCK.search(text)
+    if not found:
+        return -1
+    hour, minute, half = int(found.group(1)), int(found.group(2)), (found.group(3) or "").lower()
+    if half == "pm" and hour < 12:
+        hour += 12
+    if half == "am" and hour == 12:
+        hour = 0
+    return hour * 60 + minute if hour < 24 and minute < 60 else -1
+
+
+def day_number(value: CalendarDate) -> int:
+    """Proleptic day number of a full date; 0 when year or month is missing or impossible."""
+    year, month, day = value
+    if not year or not month:
+        return 0
+    try:
+        return date(year, month, day or 1).toordinal()
+    except ValueError:
+        return 0
+
+
+def day_span(value: CalendarDate, year: int = 0) -> tuple[int, int]:
+    """First and last day number that the date may mean; (0, 0) when it cannot be placed.
+
+    Args:
+        value: The date; a missing year is filled with `year`.
+        year: Year to assume, 0 for none.
+    """
+    y, m, d = value
+    y = y or year
+    if not y:
+        return 0, 0
+    if not m:
+        return date(y, 1, 1).toordinal(), date(y, 12, 31).toordinal()
+    first = day_number((y, m, d or 1))
+    if d or not first:
+        return first, first
+    after = date(y + m // 12, m % 12 + 1, 1) if y < 9999 else date(y, m, 28)
+    return first, after.toordinal() - 1

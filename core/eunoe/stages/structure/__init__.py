@@ -1,0 +1,1 @@
+"""Structure of a conversation."""

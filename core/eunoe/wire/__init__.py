@@ -1,0 +1,1 @@
+"""Foreign message formats, read into the house's values and written back."""

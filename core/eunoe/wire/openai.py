@@ -1,0 +1,241 @@
+"""Read OpenAI-style message dicts into the house's values.
+
+Source: OpenAI API reference, Create chat completion; the content blocks of Responses-style and
+Anthropic-style lists are read where they stand in such a dict. Unknown parts are counted as text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from eunoe.domain.message import (
+    PLAIN_SHAPE,
+    MediaKind,
+    Message,
+    MessageShape,
+    ToolCall,
+)
+
+CALL_BLOCK_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
+_TEXT_BLOCK_TYPES = ("text", "input_text", "output_text")
+_THINKING_TYPES = ("thinking", "redacted_thinking", "reasoning")
+_SERVER_USES = ("server_tool_use", "mcp_tool_use", "server_tool_call")
+_HOST_KEYS = frozenset({"id", "timestamp", "created_at", "updated_at"})
+_BASE64_RUN = re.compile(r"[A-Za-z0-9+/=_-]{800,}")
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+def read_message(raw: Mapping[str, Any]) -> Message:
+    """One message dict as a value. Never raises on content; O(size of the message).
+
+    Args:
+        raw: any mapping; a missing role is read as an empty one and named in ``shape.problem``.
+    """
+    role, content = raw.get("role"), raw.get("content")
+    if isinstance(role, str) and isinstance(content, str) and len(raw) == 2:
+        return _read_plain(role, content)
+    parts = _content_parts(content)
+    calls = _read_calls(raw, parts)
+    text = "\n".join(t for p in parts if (t := _part_text(p)))
+    answers = raw.get("tool_call_id")
+    if answers is None and role == "function":
+        answers = raw.get("name")
+    name = raw.get("name")
+    return Message(
+        digest=_content_digest(raw),
+        role=role if isinstance(role, str) else "",
+        text=text,
+        name=name if isinstance(name, str) and name else None,
+        calls=calls,
+        answers=answers if isinstance(answers, str) else None,
+        reasoning=_reasoning_text(raw, parts),
+        media=tuple(kind for p in parts if (kind := _media_kind(p)) is not None),
+        other="".join(o for p in parts if (o := _other_json(p))),
+        parts=() if isinstance(content, str) else tuple(_block_type(p) for p in parts),
+        shape=_read_shape(raw, parts, calls, text),
+    )
+
+
+def _read_plain(role: str, content: str) -> Message:
+    digest = hashlib.sha256(f"{role}\0{content}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    substance = 2 if content and not content.isspace() else 1
+    half = not content.isascii() and _HALF_CHARACTER.search(content) is not None
+    problem = "" if role else "role is missing"
+    shape = (
+        MessageShape(problem=problem, substance=substance, half_character=half)
+        if half or substance < 2 or problem
+        else PLAIN_SHAPE
+    )
+    return Message(digest=digest, role=role, text=content, shape=shape)
+
+
+def _content_digest(raw: Mapping[str, Any]) -> str:
+    known = {str(k): v for k, v in raw.items() if k not in _HOST_KEYS}
+    dumped = json.dumps(known, sort_keys=True, default=repr, separators=(",", ":"))
+    return hashlib.sha256(dumped.encode()).hexdigest()[:24]
+
+
+def _content_parts(content: object) -> list[Mapping[str, Any]]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        return []
+    return [p if isinstance(p, Mapping) else {"type": "text", "text": str(p)} for p in content]
+
+
+def _block_type(part: Mapping[str, Any]) -> str:
+    return str(part.get("type", ""))
+
+
+def _part_text(part: Mapping[str, Any]) -> str:
+    kind = _block_type(part)
+    if kind in _THINKING_TYPES or kind in CALL_BLOCK_TYPES or _media_kind(part) is not None:
+        return ""
+    text = part.get("text")
+    if isinstance(text, str):
+        return text
+    refusal = part.get("refusal")
+    return refusal if isinstance(refusal, str) else ""
+
+
+def _media_kind(part: Mapping[str, Any]) -> MediaKind | None:
+    kind = _block_type(part)
+    if "image" in kind:
+        image = part.get("image_url")
+        details = (part.get("detail"), image.get("detail") if isinstance(image, Mapping) else None)
+        return "image_low" if "low" in details else "image"
+    if "audio" in kind:
+        return "audio"
+    if "video" in kind or "media" in kind:
+        return "video"
+    return "file" if "file" in kind or "document" in kind else None
+
+
+def _other_json(part: Mapping[str, Any]) -> str:
+    kind = _block_type(part)
+    if kind in CALL_BLOCK_TYPES or _media_kind(part) is not None:
+        return ""
+    if any(isinstance(part.get(k), str) for k in ("text", "thinking", "reasoning", "refusal")):
+        return ""
+    return _BASE64_RUN.sub("", json.dumps(part, ensure_ascii=False, default=repr))
+
+
+def _reasoning_text(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> str:
+    found = [raw.get("reasoning_content")]
+    found += [p.get(k) for p in parts for k in ("thinking", "reasoning") if p.get(k)]
+    found += [p.get("text") for p in parts if _block_type(p) in _THINKING_TYPES]
+    return "\n".join(x for x in found if isinstance(x, str) and x)
+
+
+def _argument_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if not value else json.dumps(value, ensure_ascii=False, default=repr)
+
+
+def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
+    """The calls of a message, each once: from ``tool_calls``, else from blocks or the old field."""
+    if raw.get("role") != "assistant":
+        return ()
+    calls: list[ToolCall] = []
+    listed = raw.get("tool_calls")
+    for call in listed if isinstance(listed, list) else ():
+        if not isinstance(call, Mapping):
+            continue
+        body = call.get("function") or call.get("custom") or {}
+        body = body if isinstance(body, Mapping) else {}
+        calls.append(
+            ToolCall(
+                _id_text(call.get("id")),
+                str(body.get("name") or ""),
+                _argument_text(body.get("arguments") or body.get("input")),
+            )
+        )
+    seen = {c.id for c in calls}
+    for part in parts:
+        kind = _block_type(part)
+        if kind not in CALL_BLOCK_TYPES:
+            continue
+        call_id = _id_text(part.get("call_id" if kind.endswith("_call") and "call_id" in part else "id"))
+        if call_id is None or call_id not in seen:
+            arguments = _argument_text(part.get("arguments") or part.get("input"))
+            calls.append(ToolCall(call_id, str(part.get("name") or ""), arguments))
+            seen.add(call_id)
+    old = raw.get("function_call")
+    if not calls and isinstance(old, Mapping):
+        name = str(old.get("name") or "")
+        calls.append(ToolCall(name, name, _argument_text(old.get("arguments"))))
+    return tuple(calls)
+
+
+def _id_text(value: object) -> str | None:
+    return None if value is None else value if isinstance(value, str) else str(value)
+
+
+def _read_shape(
+    raw: Mapping[str, Any], parts: list[Mapping[str, Any]], calls: tuple[ToolCall, ...], text: str
+) -> MessageShape:
+    role, content = raw.get("role"), raw.get("content")
+    kinds = [_block_type(p) for p in parts]
+    used = {p.get("id") for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES}
+    answered = {
+        p.get("tool_use_id") or p.get("tool_call_id")
+        for p, k in zip(parts, kinds, strict=True)
+        if k.endswith("_tool_result") or k == "server_tool_result"
+    }
+    assistant_blocks = role == "assistant" and isinstance(content, list)
+    thinks = assistant_blocks and any("thinking" in k for k in kinds)
+    return MessageShape(
+        problem=_shape_problem(raw),
+        substance=_substance(raw, parts, calls, text),
+        half_character=_has_half_character(raw),
+        legacy_call=bool(raw.get("function_call")) and not raw.get("tool_calls"),
+        reasoning_field="reasoning_content" in raw,
+        thinks=thinks,
+        thinking_late=thinks and "thinking" not in kinds[0],
+        reasoning_last=assistant_blocks and bool(kinds) and kinds[-1] == "reasoning",
+        server_result_alone=assistant_blocks and bool(answered - used),
+        server_use_open=assistant_blocks and bool(used - answered),
+        item_ids=tuple(str(p["id"]) for p in parts if p.get("id")) if assistant_blocks else (),
+        asks_approval=tuple(
+            str(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k == "mcp_approval_request"
+        ),
+        approves=tuple(
+            str(p.get("approval_request_id"))
+            for p, k in zip(parts, kinds, strict=True)
+            if k == "mcp_approval_response"
+        ),
+    )
+
+
+def _shape_problem(raw: Mapping[str, Any]) -> str:
+    if not isinstance(raw.get("role"), str) or not raw.get("role"):
+        return "role is missing"
+    if not isinstance(raw.get("content"), (str, list, type(None))):
+        return f"content is {type(raw.get('content')).__name__}"
+    return ""
+
+
+def _substance(
+    raw: Mapping[str, Any], parts: list[Mapping[str, Any]], calls: tuple[ToolCall, ...], text: str
+) -> int:
+    if calls or any(raw.get(k) for k in ("function_call", "refusal", "audio")):
+        return 2
+    if not parts:
+        return 0
+    only_text = all(_block_type(p) in _TEXT_BLOCK_TYPES for p in parts)
+    return 1 if only_text and not text.strip() else 2
+
+
+def _has_half_character(raw: Mapping[str, Any]) -> bool:
+    try:
+        json.dumps(raw, ensure_ascii=False, default=repr).encode()
+    except UnicodeEncodeError:
+        return True
+    except (TypeError, ValueError):
+        return False
+    return False
