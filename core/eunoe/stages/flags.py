@@ -1,0 +1,143 @@
+"""Read the ``!`` flags at the start of a user message.
+
+Grammar: ``!item,item,... message`` where an item is ``name``, ``name=value``, ``+name``,
+``+name=value`` or ``-name``; a value is bare or in double quotes. Only at the very start, only if
+every name is known; otherwise the text is text. ``!!`` at the start is text too, byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from eunoe.domain.flag import NO_FLAGS, FlagReading, Flags
+from eunoe.domain.settings import POLICY_NAMES
+
+_FLAG_ITEM = re.compile(r'([+-]?)([a-z_]+)(?:=(?:"([^"]*)"|([^\s,"]*)))?(,|\s+|$)')
+_SWITCHES = ("full", "nosum", "pin", "drop", "recall", "norecall", "why")
+_COUNTS = {"target": (1, 10_000_000), "context": (1, 1_000_000), "recent": (0, 1_000_000)}
+_FACTORS = {"weight": (0.0, 100.0), "tool_penalty": (0.0, 1.0), "pair_coherence": (0.0, 1.0)}
+_LABELS = ("keep_tag", "tag")
+FLAG_NAMES = (*_SWITCHES, *_COUNTS, *_FACTORS, *_LABELS, "policy")
+MESSAGE_FLAGS = ("pin", "drop", "tag", "weight")
+_YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+
+def read_flags(text: str) -> FlagReading | None:
+    """The flags at the start of a text, or None if it holds none.
+
+    A known flag with a bad value: ``problems`` says so, ``rest`` is the whole text, and no flag of
+    the message counts.
+    """
+    if not text.startswith("!") or text.startswith("!!"):
+        return None
+    items: list[tuple[str, str, str | None]] = []
+    place = 1
+    while True:
+        found = _FLAG_ITEM.match(text, place)
+        if found is None or found[2] not in FLAG_NAMES:
+            return None
+        value = found[3] if found[3] is not None else found[4]
+        items.append((found[1], found[2], value))
+        place = found.end()
+        if found[5] != ",":
+            break
+    flags, standing = NO_FLAGS, NO_FLAGS
+    stays_on: list[str] = []
+    off: list[str] = []
+    problems: list[str] = []
+    for sign, name, value in items:
+        if sign == "-":
+            off.append("recall" if name == "norecall" else name)
+            continue
+        change, problem = _flag_value(name, value)
+        if problem:
+            problems.append(problem)
+        flags = replace(flags, **change)
+        if sign == "+" and name not in MESSAGE_FLAGS:
+            standing = replace(standing, **change)
+            stays_on += change
+    if problems:
+        return FlagReading(rest=text, problems=tuple(problems))
+    return FlagReading(
+        flags=flags,
+        standing=standing,
+        stays_on=tuple(stays_on),
+        switched_off=tuple(off),
+        rest=text[place:],
+    )
+
+
+def _flag_value(name: str, value: str | None) -> tuple[dict[str, object], str]:
+    """-> the change to ``Flags``, and what is wrong with the value."""
+    if name in _SWITCHES:
+        if value is not None and value.lower() not in _YES + _NO:
+            return {}, f"!{name}={value}: it is a switch; allowed: nothing, true or false"
+        on = value is None or value.lower() in _YES
+        if name in ("recall", "norecall"):
+            return ({"recall": name == "recall"} if on else {}), ""
+        return {name: on}, ""
+    if not value:
+        return {}, f"!{name} needs a value, such as !{name}={_example_value(name)}"
+    if name in _COUNTS:
+        low, high = _COUNTS[name]
+        if not value.isascii() or not value.isdigit() or not low <= int(value) <= high:
+            return {}, f"!{name}={value}: allowed are whole numbers from {low} to {high}"
+        return {name: int(value)}, ""
+    if name in _FACTORS:
+        return _flag_factor(name, value)
+    if name == "policy" and value not in POLICY_NAMES:
+        return {}, f"!policy={value}: allowed are {', '.join(POLICY_NAMES)}"
+    return {name: value}, ""
+
+
+def _flag_factor(name: str, value: str) -> tuple[dict[str, object], str]:
+    smallest, largest = _FACTORS[name]
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not smallest <= number <= largest:
+        return {}, f"!{name}={value}: allowed are numbers from {smallest:g} to {largest:g}"
+    return {name: number}, ""
+
+
+def _example_value(name: str) -> str:
+    return "4000" if name in _COUNTS else "0.5" if name in _FACTORS else "stable"
+
+
+def lock_flags(reading: FlagReading, locked: Sequence[str]) -> tuple[FlagReading, tuple[str, ...]]:
+    """The reading without the flags that the operator locked, and the names that were locked out."""
+    names = {"norecall": "recall"}
+    hit = tuple(n for n in locked if _flag_is_set(reading.flags, names.get(n, n)))
+    if not hit:
+        return reading, ()
+    back = {names.get(n, n): getattr(NO_FLAGS, names.get(n, n)) for n in hit}
+    return (
+        replace(
+            reading, flags=replace(reading.flags, **back), standing=replace(reading.standing, **back)
+        ),
+        hit,
+    )
+
+
+def _flag_is_set(flags: Flags, name: str) -> bool:
+    return getattr(flags, name, None) != getattr(NO_FLAGS, name, None)
+
+
+def flags_in_force(readings: Iterable[FlagReading]) -> Flags:
+    """The flags of a turn: those that stay on from earlier messages, and the newest message's own.
+
+    Args:
+        readings: the readings of all user messages so far, oldest first; the last one opens the
+            current turn (pass an empty reading if it has no flags).
+    """
+    standing, own = NO_FLAGS, NO_FLAGS
+    for reading in readings:
+        for name in reading.switched_off:
+            if name in Flags.__dataclass_fields__:
+                standing = replace(standing, **{name: getattr(NO_FLAGS, name)})
+        standing = reading.standing.over(standing)
+        own = reading.flags
+    return own.over(standing)

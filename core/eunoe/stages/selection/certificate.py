@@ -1,0 +1,122 @@
+"""How good a choice is, proven: at least x % of the best possible one under the same objective.
+
+Source: for monotone submodular F and any S, OPT <= F(S) + max{sum_{j in T} gain(j|S): cost(T) <= B}
+(Nemhauser, Wolsey, Fisher 1978), the maximum relaxed to a fractional multiple-choice knapsack.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eunoe.stages.selection.tiers import TierElements
+
+CERTIFICATE_CHECKPOINTS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """A proof about the objective, which is a stand-in for usefulness, not usefulness itself.
+
+    Attributes:
+        value: F of what was chosen, forced items included; at least 0.
+        upper_bound: no choice within the budget is worth more; at least ``value``.
+        ratio: ``value / upper_bound``, in [0, 1]; 1 when there is nothing to gain.
+    """
+
+    value: float
+    upper_bound: float
+    ratio: float
+
+    @staticmethod
+    def of(value: float, upper_bound: float) -> Certificate:
+        """A certificate that rounding cannot push out of its range."""
+        bound = max(value, upper_bound)
+        ratio = value / bound if bound > 0.0 else 1.0
+        return Certificate(value=value, upper_bound=bound, ratio=min(1.0, max(0.0, ratio)))
+
+
+def knapsack_bound(
+    gains: NDArray[np.float64],
+    elements: TierElements,
+    budget: int,
+    allowed: NDArray[np.bool_],
+) -> float:
+    """The most that elements worth ``gains`` could add within a budget, one per item at most.
+
+    Args:
+        gains: shape (m,), at least 0.
+        elements: m elements over n items.
+        budget: tokens left; below 1 nothing fits.
+        allowed: shape (n,), the items that may be taken.
+
+    Returns:
+        The value of the linear relaxation, at least that of every feasible choice.
+
+    Note:
+        O(m log m). The relaxation takes, per item, the steps of the upper concave hull of
+        (cost, gain), then fills the budget by gain per token.
+    """
+    usable = allowed[elements.item] & (elements.cost <= budget) & (gains > 0.0)
+    if not usable.any():
+        return 0.0
+    if elements.is_plain:
+        step_gain, step_cost = gains[usable], elements.cost[usable].astype(np.float64)
+    else:
+        step_gain, step_cost = _hull_steps(gains, elements, usable)
+    order = np.argsort(-(step_gain / step_cost), kind="stable")
+    filled = np.cumsum(step_cost[order])
+    whole = int(np.searchsorted(filled, budget, side="right"))
+    total = float(step_gain[order[:whole]].sum())
+    if whole < order.size:
+        room = budget - (float(filled[whole - 1]) if whole else 0.0)
+        total += float(step_gain[order[whole]] / step_cost[order[whole]]) * room
+    return total
+
+
+def _hull_steps(
+    gains: NDArray[np.float64], elements: TierElements, usable: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Steps (gain, cost) of the upper concave hull per item, from (0, 0), steepest first."""
+    size = elements.start.size - 1
+    width = int(np.diff(elements.start).max())
+    column = np.arange(elements.item.size) - elements.start[elements.item]
+    worth = np.zeros((size, width), dtype=np.float64)
+    price = np.ones((size, width), dtype=np.float64)
+    worth[elements.item, column] = np.where(usable, gains, -np.inf)
+    price[elements.item, column] = elements.cost
+    worth[worth == 0.0] = -np.inf  # padding
+    at_worth, at_price = np.zeros(size), np.zeros(size)
+    rows = np.arange(size)
+    step_gains: list[NDArray[np.float64]] = []
+    step_costs: list[NDArray[np.float64]] = []
+    for _ in range(width):
+        ahead = (price > at_price[:, None]) & (worth > at_worth[:, None])
+        run = np.where(ahead, price - at_price[:, None], 1.0)
+        rise = np.where(ahead, worth - at_worth[:, None], -np.inf)
+        best = np.argmax(rise / run, axis=1)
+        live = ahead[rows, best]
+        if not live.any():
+            break
+        step_gains.append(rise[rows, best][live])
+        step_costs.append(run[rows, best][live])
+        at_worth = np.where(live, worth[rows, best], at_worth)
+        at_price = np.where(live, price[rows, best], at_price)
+    return np.concatenate(step_gains), np.concatenate(step_costs)
+
+
+def checkpoint_places(picks: int, limit: int = CERTIFICATE_CHECKPOINTS) -> tuple[int, ...]:
+    """At which prefixes of a run the bound is measured: evenly spread, first and last included.
+
+    Args:
+        picks: length of the run.
+        limit: how many places at most; at least 1.
+
+    Returns:
+        Ascending prefix lengths in [0, picks].
+    """
+    if limit < 2:
+        return (0,)
+    return tuple(sorted({(picks * place) // (limit - 1) for place in range(limit)}))

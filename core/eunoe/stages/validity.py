@@ -1,0 +1,137 @@
+"""Would the provider accept this list? The rules of a profile, checked on message values.
+
+Sources: see ``ProviderProfile.source`` of each profile in ``eunoe.domain.profile``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from eunoe.domain.message import KNOWN_ROLES, Message
+from eunoe.domain.profile import ProviderProfile
+from eunoe.domain.report import Violation
+
+
+def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
+    """Every rule of the profile that the list breaks, in the order of the messages.
+
+    Note:
+        One pass for each family of rules: O(messages + calls).
+    """
+    found = [
+        Violation("shape", i, m.shape.problem or f"unknown role {m.role!r}")
+        for i, m in enumerate(messages)
+        if m.shape.problem or m.role not in KNOWN_ROLES
+    ]
+    found += _check_pairs(messages)
+    found += _check_roles(messages, profile)
+    found += _check_blocks(messages, profile)
+    return sorted(found, key=lambda v: v.index)
+
+
+def is_visible_turn(message: Message) -> bool:
+    """A message that strict templates count when roles must alternate: no tool flow, no system."""
+    return message.role in ("user", "assistant") and not message.calls
+
+
+def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
+    i, last = 0, len(messages)
+    while i < last:
+        message, j = messages[i], i + 1
+        if message.is_result:
+            yield Violation("orphan", i, f"a result without its call {message.answers!r}")
+        elif message.shape.legacy_call:
+            if j < last and messages[j].role == "function":
+                j += 1
+            elif j < last:
+                yield Violation("unanswered", i, "a function call without result")
+        elif message.calls:
+            ids = [c.id for c in message.calls]
+            if len(set(ids)) < len(ids):
+                yield Violation("duplicate-call", i, "one id for two calls")
+            got: set[str | None] = set()
+            while j < last and messages[j].role == "tool":
+                answer = messages[j].answers
+                if answer not in ids:
+                    yield Violation("orphan", j, f"a result without its call {answer!r}")
+                elif answer in got:
+                    yield Violation("duplicate-result", j, f"a second result for {answer!r}")
+                got.add(answer)
+                j += 1
+            missing = [str(c) for c in ids if c not in got]
+            if missing and (got or j < last):
+                yield Violation("unanswered", i, f"calls without result: {', '.join(missing)}")
+        i = j
+
+
+def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
+    body = [i for i, m in enumerate(messages) if not m.is_system]
+    first = body[0] if body else len(messages)
+    if profile.system_at_head:
+        for i in range(first, len(messages)):
+            if messages[i].is_system:
+                yield Violation("late-system", i, "a system message after the first turn")
+    if profile.user_first and messages:
+        if body and messages[first].role != "user":
+            yield Violation(
+                "first-not-user", first, f"the first turn is {messages[first].role}, not user"
+            )
+        if not any(m.role == "user" for m in messages):
+            yield Violation("no-user", 0, "there is no user message")
+    if profile.alternate:
+        seen = [i for i in body if is_visible_turn(messages[i])]
+        for i, j in zip(seen, seen[1:], strict=False):
+            if messages[i].role == messages[j].role:
+                yield Violation(
+                    "alternation", j, f"{messages[j].role} follows {messages[i].role} at {i}"
+                )
+
+
+def _check_blocks(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
+    items: set[str] = set()
+    thinking = any(m.shape.reasoning_field for m in messages)
+    for i, message in enumerate(messages):
+        shape = message.shape
+        for problem in message_problems(
+            message, profile, is_last=i == len(messages) - 1, thinking_mode=thinking
+        ):
+            yield Violation(problem[0], i, problem[1])
+        if profile.reasoning_pairs and shape.item_ids:
+            ids = shape.item_ids
+            twice = [x for n, x in enumerate(ids) if x in items or x in ids[:n]]
+            if twice:
+                yield Violation("duplicate-item", i, f"item {twice[0]} twice in one request")
+            items.update(ids)
+
+
+def message_problems(
+    message: Message, profile: ProviderProfile, *, is_last: bool, thinking_mode: bool
+) -> list[tuple[str, str]]:
+    """What is wrong with one message by itself: (code, sentence) pairs.
+
+    Args:
+        is_last: it is the last of the list, where a server tool may still run.
+        thinking_mode: reasoning came back with some message of the chat (DeepSeek's rule).
+    """
+    shape, found = message.shape, []
+    if shape.substance == 0 or (
+        shape.substance == 1 and profile.blank_refused and message.role != "tool"
+    ):
+        found.append(("empty-content", f"a {message.role} message with nothing in it"))
+    if shape.half_character:
+        found.append(("surrogate", "half a character, which is no UTF-8"))
+    if shape.server_result_alone or (shape.server_use_open and not is_last):
+        found.append(("server-tool", "use and result of a server tool in different messages"))
+    if profile.thinking_first and shape.thinking_late:
+        found.append(("thinking-order", "the first block must be the thinking"))
+    if profile.reasoning_pairs and shape.reasoning_last:
+        found.append(("reasoning-pair", "reasoning without the item that must follow it"))
+    if (
+        profile.reasoning_field_with_calls
+        and thinking_mode
+        and message.calls
+        and not message.shape.legacy_call
+        and not shape.reasoning_field
+    ):
+        found.append(("reasoning-content", "calls without the reasoning they came with"))
+    return found
