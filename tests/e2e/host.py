@@ -42,11 +42,18 @@ def start_host(python: Path, folder: Path, upstream_url: str, seconds: float = 1
     """
     folder.mkdir(parents=True, exist_ok=True)
     port, log = free_port(), folder / "server.log"
-    command = [str(python.parent / "open-webui"), "serve", "--host", "127.0.0.1", "--port", str(port)]
+    program, listen = (
+        str(python.parent / "open-webui"),
+        ("--host", "127.0.0.1", "--port", str(port)),
+    )
     environment = {**os.environ, **_settings(folder, upstream_url)}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT
+            [program, "serve", *listen],
+            cwd=folder,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
     host = Host(f"http://127.0.0.1:{port}", process, log)
     end = time.monotonic() + seconds

@@ -124,7 +124,8 @@ def count_tokens(body: Json) -> int:
     """
     total = 3 + _pieces(json.dumps(body["tools"])) if body.get("tools") else 3
     for message in body.get("messages") or []:
-        total += 4 + _pieces(text_of(message)) + _pieces(json.dumps(message.get("tool_calls") or ""))
+        calls = json.dumps(message["tool_calls"]) if message.get("tool_calls") else ""
+        total += 4 + _pieces(text_of(message)) + _pieces(calls)
         content = message.get("content")
         if isinstance(content, list):
             total += sum(_IMAGE_TOKENS for part in content if part.get("type") == "image_url")
@@ -179,7 +180,7 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def log_message(self, format: str, *arguments: object) -> None:
+        def log_message(self, *arguments: object) -> None:
             """Nothing is printed."""
 
         def do_GET(self) -> None:
@@ -212,7 +213,8 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
             for index, call in enumerate(message.get("tool_calls") or []):
                 call["index"] = index
             events = [_completion(body, "delta", message, "chat.completion.chunk")]
-            events.append({**events[0], "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+            last = {"index": 0, "delta": {}, "finish_reason": "stop"}
+            events.append({**events[0], "choices": [last]})
             if (body.get("stream_options") or {}).get("include_usage"):
                 events.append({**events[0], "choices": []})
             for event in events[:2]:
@@ -236,6 +238,7 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
         return message
 
     def _completion(body: Json, key: str, message: Json, kind: str) -> Json:
+        finish = "stop" if key == "message" else None
         prompt = upstream.requests[-1].tokens
         answer = _pieces(message["content"]) + 1
         return {
@@ -243,7 +246,7 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
             "object": kind,
             "created": 0,
             "model": body.get("model"),
-            "choices": [{"index": 0, key: message, "finish_reason": "stop" if key == "message" else None}],
+            "choices": [{"index": 0, key: message, "finish_reason": finish}],
             "usage": {
                 "prompt_tokens": prompt,
                 "completion_tokens": answer,

@@ -13,7 +13,7 @@ from typing import Any
 Json = dict[str, Any]
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The host answered with an error status."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -46,7 +46,7 @@ class WebApi:
         """One request -> its JSON.
 
         Raises:
-            Refused: The host answered with an error status.
+            RefusedError: The host answered with an error status.
         """
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"}
         data = None if body is None else json.dumps(body).encode()
@@ -55,7 +55,7 @@ class WebApi:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
-            raise Refused(error.code, error.read().decode()) from None
+            raise RefusedError(error.code, error.read().decode()) from None
 
     def sign_in(self, email: str, password: str) -> None:
         """Use this account from now on."""

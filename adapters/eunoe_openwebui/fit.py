@@ -1,0 +1,163 @@
+"""One request of the host -> the messages to send. Synchronous work, run off the event loop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from eunoe.pipeline.orchestrator import ContextOrchestrator
+
+from eunoe.domain.budget import TokenBudget
+from eunoe.domain.conversation import Conversation
+from eunoe.domain.report import Placement, Report
+from eunoe.domain.settings import Settings
+from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
+from eunoe_openwebui.hook import FilterRequest
+from eunoe_openwebui.valves import FilterValves, resolve_valves
+from eunoe_openwebui.window import base_model_id, find_window, output_reserve_of
+
+_ENGINES_REMEMBERED = 8
+_MODEL_PROMPT_FRAMING = 4
+
+OverflowMode = Literal["raise", "truncate", "keep"]
+_OVERFLOW_MODES: dict[str, OverflowMode] = {
+    "truncate": "truncate",
+    "keep": "keep",
+    "refuse": "raise",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterOutcome:
+    """What to send, and the account of it.
+
+    Attributes:
+        messages: to send.
+        report: of the pipeline.
+        sent: tokens of the request, the model's own prompt included.
+        allowed: tokens that it may take, the same included.
+        parts: (what is sent, its tokens) in order, for the comparison with the next request.
+    """
+
+    messages: list[Any]
+    report: Report
+    sent: int
+    allowed: int
+    parts: tuple[tuple[object, int], ...]
+
+
+class EngineShelf:
+    """Orchestrators by settings: changed valves get a new one, the others keep what they know."""
+
+    def __init__(self) -> None:
+        self._engines: dict[tuple[Settings, OverflowMode], ContextOrchestrator] = {}
+        self._lock = threading.Lock()
+
+    def engine(self, settings: Settings, on_overflow: OverflowMode) -> ContextOrchestrator:
+        """The orchestrator for these settings."""
+        key = (settings, on_overflow)
+        with self._lock:
+            if key not in self._engines:
+                while len(self._engines) >= _ENGINES_REMEMBERED:
+                    self._engines.pop(next(iter(self._engines)))
+                self._engines[key] = ContextOrchestrator(settings=settings, on_overflow=on_overflow)
+            return self._engines[key]
+
+
+def fit_request(request: FilterRequest, valves: FilterValves, shelf: EngineShelf) -> FilterOutcome:
+    """Choose what the model sees.
+
+    Raises:
+        BudgetError: it does not fit and the valves say "refuse".
+    """
+    model_id = str(request.body.get("model") or "")
+    chosen = resolve_valves(valves, model_id)
+    real_model = base_model_id(request.model) or model_id
+    messages: Sequence[Mapping[str, Any]] = request.body["messages"]
+    prompt_tokens = _own_prompt_tokens(request.model_prompt, messages, real_model)
+    allowed = allowed_tokens(request, chosen)
+    engine = shelf.engine(settings_of(chosen), _OVERFLOW_MODES[chosen.on_overflow])
+    tools = request.body.get("tools")
+    result = engine.process_sync(
+        Conversation.from_openai_messages(messages, session_id=request.chat or None),
+        model_id=real_model or None,
+        profile=None if chosen.provider_rules == "auto" else chosen.provider_rules,
+        tools=tools if isinstance(tools, list) else None,
+        output_reserve=0,
+        budget=TokenBudget(max(1, allowed - prompt_tokens)),
+    )
+    return FilterOutcome(
+        messages=result.conversation.to_openai_messages(),
+        report=result.report,
+        sent=result.report.tokens_after + prompt_tokens,
+        allowed=allowed,
+        parts=_filter_sent_parts(tools, result.placements, result.report),
+    )
+
+
+def allowed_tokens(request: FilterRequest, valves: FilterValves) -> int:
+    """Input tokens of the request: within the window's share, the cap and the answer's room.
+
+    The answer's room never takes more than half, lest a generous ``max_tokens`` leaves no chat.
+    """
+    window = find_window(request.body, request.model, request.base)
+    caps = [size for size in (valves.max_tokens, request.user.max_tokens) if size]
+    if not window and not valves.max_tokens:
+        window = valves.default_window
+    total = min([*caps, window] if window else caps)
+    reserve = output_reserve_of(request.body) or valves.answer_reserve
+    share = window * valves.context_percent // 100 if window else total
+    return max(1, min(total - min(reserve, total // 2), share))
+
+
+def settings_of(valves: FilterValves) -> Settings:
+    """The pipeline's settings; the water marks are kept in order."""
+    high = max(30, valves.cut_at_percent)
+    low = min(max(5, valves.cut_to_percent), high - 1)
+    return Settings(
+        policy=valves.policy,
+        recall=_filter_recall_mode(valves.recall),
+        high_water=high / 100,
+        low_water=low / 100,
+        recall_share=valves.recall_percent / 100,
+        recall_floor=valves.recall_floor,
+        pair_coherence=valves.pair_coherence,
+        tool_penalty=valves.tool_penalty,
+        read_flags=valves.read_flags,
+        locked_flags=_locked_flag_names(valves.locked_flags),
+    )
+
+
+def _filter_recall_mode(name: str) -> Literal["auto", "always", "never"]:
+    return "always" if name == "always" else "never" if name == "never" else "auto"
+
+
+def _locked_flag_names(text: str) -> tuple[str, ...]:
+    names = {name.strip().lstrip("!").lower() for name in text.split(",")}
+    return tuple(sorted(names - {"", "none"}))
+
+
+def _own_prompt_tokens(prompt: str, messages: Sequence[Mapping[str, Any]], model_id: str) -> int:
+    """Tokens that the host will add in front: its prompt less what the list already holds."""
+    system = next((m.get("content") for m in messages if m.get("role") == "system"), "")
+    if isinstance(system, str) and system and prompt.endswith(system):
+        prompt = prompt[: -len(system)]
+    if not prompt.strip():
+        return 0
+    return find_tokenizer(family_of(model_id)).count(prompt) + _MODEL_PROMPT_FRAMING
+
+
+def _filter_sent_parts(
+    tools: object, placements: Sequence[Placement], report: Report
+) -> tuple[tuple[object, int], ...]:
+    """What is sent, in order, with its tokens; of text that is new or changed a rough estimate."""
+    parts: list[tuple[object, int]] = [(tools, report.tool_tokens)]
+    for placed in placements:
+        if placed.index is None or placed.changed:
+            tokens = len(str(placed.message.get("content") or "")) // 4
+        else:
+            tokens = report.decisions[placed.index].tokens
+        parts.append((placed.message, tokens))
+    return tuple(parts)

@@ -1,0 +1,71 @@
+"""What the host hands to a hook, read into one value with the gaps filled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eunoe_openwebui.hostfacts import base_entry, stored_model_prompt
+from eunoe_openwebui.valves import FilterUserValves
+from eunoe_openwebui.window import base_model_id
+
+
+@dataclass(frozen=True, slots=True)
+class HookArguments:
+    """The arguments of a hook as they came; everything but the body may be missing."""
+
+    body: dict[str, Any]
+    user: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
+    model: Mapping[str, Any] | None
+    request: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterRequest:
+    """What the host handed over, read once.
+
+    Attributes:
+        body: the request to the model.
+        model: the host's entry of the model.
+        base: the entry of the model that a workspace model stands on; empty for others.
+        model_prompt: the model's own system prompt, which the host adds after us.
+        user: settings of the user.
+        chat: id of the chat; empty for a program.
+    """
+
+    body: Mapping[str, Any]
+    model: Mapping[str, Any]
+    base: Mapping[str, Any]
+    model_prompt: str
+    user: FilterUserValves
+    chat: str
+
+
+async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
+    """The request; None where there is nothing to do (no messages, or the user wants none)."""
+    user = _user_valves_of(given.user)
+    if not given.body.get("messages") or not user.enabled:
+        return None
+    metadata, model = given.metadata or {}, given.model or {}
+    if "base_system_prompt" in metadata:
+        prompt = metadata["base_system_prompt"]
+    else:
+        prompt = await stored_model_prompt(str(given.body.get("model") or ""))
+    return FilterRequest(
+        body=given.body,
+        model=model,
+        base=base_entry(given.request, base_model_id(model)),
+        model_prompt=str(prompt or ""),
+        user=user,
+        chat=str(metadata.get("chat_id") or ""),
+    )
+
+
+def _user_valves_of(user: Mapping[str, Any] | None) -> FilterUserValves:
+    """The user's settings; the defaults where there are none or they belong to another filter."""
+    valves = (user or {}).get("valves")
+    if isinstance(valves, FilterUserValves):
+        return valves
+    return FilterUserValves(**valves) if isinstance(valves, dict) else FilterUserValves()

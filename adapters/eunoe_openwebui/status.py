@@ -1,0 +1,67 @@
+"""The one line above an answer, and the recalled messages as sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eunoe.domain.report import Fate, Report
+
+
+def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | None) -> str:
+    """What was done, in one line.
+
+    Args:
+        report: of this request.
+        sent: tokens of the request, the model's own prompt included.
+        allowed: tokens that it may take; 0 without a limit.
+        unchanged: tokens at its start that are the same as in the request before, if known.
+    """
+    about = "≈" if report.estimated else ""
+    parts = [f"sent {about}{short_number(sent)}" + (f" of {short_number(allowed)}" * bool(allowed))]
+    if unchanged:
+        parts.append(f"{short_number(unchanged)} unchanged")
+    counts = report.counts()
+    for fate, words in (
+        (Fate.RECALLED, "recalled"),
+        (Fate.SUMMARISED, "summarised"),
+        (Fate.GIST, "shortened"),
+        (Fate.STUB, "tool results elided"),
+        (Fate.DROPPED, "left out"),
+    ):
+        if number := counts.get(fate.value):
+            parts.append(f"{number} {words}")
+    if report.truncated:
+        parts.append("too long, shortened")
+    if report.infeasible is not None:
+        parts.append("over the limit")
+    if report.mended:
+        parts.append(f"{len(report.mended)} mended")
+    return " · ".join(parts)
+
+
+def short_number(tokens: int) -> str:
+    """A number in three or four characters: 950, 7.9k, 128k, 1.2M."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if tokens >= size:
+            text = f"{tokens / size:.1f}" if tokens < 100 * size else f"{tokens // size}"
+            return text.removesuffix(".0") + unit
+    return str(tokens)
+
+
+def status_event(text: str) -> dict[str, Any]:
+    """The host's event for a finished status line."""
+    return {"type": "status", "data": {"description": text, "done": True}}
+
+
+def source_events(report: Report, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One of the host's citation events for each recalled message of text."""
+    events = []
+    for decision in report.decisions:
+        content = messages[decision.index].get("content")
+        if decision.fate is Fate.RECALLED and isinstance(content, str):
+            role = messages[decision.index].get("role")
+            name = f"Message {decision.index + 1} of this chat ({role})"
+            data = {"source": {"name": name}, "document": [content], "metadata": [{"source": name}]}
+            events.append({"type": "citation", "data": data})
+    return events
