@@ -32,11 +32,10 @@ fresh: $(VENV)/.dev  ## is the single file what the sources make?
 	$(BIN)/python standalone/make_filter.py --check
 single: $(VENV)/.dev  ## the tests of the bundled modules, run on the single file
 	$(if $(and $(MIRRORED),$(wildcard standalone/eunoe_filter.py)),$(BIN)/pytest -q --standalone $(MIRRORED))
-host: $(VENV)/.dev  ## browser and Open WebUI for tests/e2e
-	@.ci/system $(PYTHON) browser
+host: $(VENV)/.dev  ## Open WebUI and a browser (from apt, as root on Debian) for tests/e2e
 	$(if $(wildcard tests/e2e/setup_host.py),$(BIN)/python tests/e2e/setup_host.py)
 pytest: $(VENV)/.dev host
-	$(BIN)/pytest -q
+	$(BIN)/pytest
 
 bench: $(VENV)/.dev  ## timings, not part of the checks
 	$(INSTALL) --group bench
@@ -60,8 +59,8 @@ clean:
 
 $(BIN)/uv:
 	@test -n "$(PYTHON)" || { echo "eunoe needs Python 3.11 or newer on the PATH" >&2; exit 1; }
-	@.ci/system $(PYTHON) venv
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { apt-get update -qq && \
+	apt-get install -y -qq python3-venv >/dev/null && $(PYTHON) -m venv $(VENV); }
 	$(BIN)/pip install -q --disable-pip-version-check -c $(PINS) uv
 $(VENV)/.run: $(BIN)/uv pyproject.toml $(PINS)
 	$(INSTALL) -e '.[tokens]'
