@@ -15,8 +15,8 @@ from eunoe.stages.selection.tiers import TierElements, clean_costs, plain_elemen
 class SparseSimilarity:
     """How well items stand for each other, as sparse rows; what is not stored is 0.
 
-    Row j holds the items k that j covers, with ``s_kj`` in [0, 1]. The diagonal is not stored: every
-    item covers itself wholly.
+    Row j holds the items k that j covers, with ``s_kj`` in [0, 1]. The diagonal is not stored:
+    every item covers itself wholly.
 
     Attributes:
         indptr: shape (n + 1,), row j is ``indptr[j]`` to ``indptr[j + 1] - 1``.

@@ -1,7 +1,7 @@
 """What a set of items is worth: coverage (monotone submodular), or the seed's MIG rule.
 
-Source: F(S) = (1 - beta) sum_{i in S} r_i + beta sum_k r_k max_{j in S} s_kj, with s_kk = 1. Its marginal
-is the MIG gain r_i (1 - beta max_{j in S} s_ij) plus the coverage that i spills on others.
+Source: F(S) = (1 - beta) sum_{i in S} r_i + beta sum_k r_k max_{j in S} s_kj, with s_kk = 1. Its
+marginal is the MIG gain r_i (1 - beta max_{j in S} s_ij) plus the coverage spilt on others.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Greedy under a budget: lazy, by gain over cost to a power, then Greedy+Max.
 
-Source: lazy evaluation (Minoux 1978); cost exponent (Lin and Bilmes 2010); best single element added
-to every greedy prefix (Yaroslavtsev, Zhou, Avdiukhin 2020). Plain density greedy alone has no constant
-factor: one light crumb can keep out the one item worth having.
+Source: lazy evaluation (Minoux 1978); cost exponent (Lin and Bilmes 2010); best single element
+added to every greedy prefix (Yaroslavtsev, Zhou, Avdiukhin 2020). Plain density greedy alone has no
+constant factor: one light crumb can keep out the one item worth having.
 """
 
 from __future__ import annotations
@@ -122,32 +122,31 @@ def fill_greedily(walk: GreedyWalk, exponent: float) -> list[GreedyPick]:
     """
     heap = _greedy_heap(walk, exponent)
     by_rank: list[int] = walk.by_rank.tolist()
+    current = {by_rank[place]: key for key, place in heap}  # the one valid key of an element
+    fresh: dict[int, int] = {}  # how many picks there were when that key was computed
     picks: list[GreedyPick] = []
-    fresh = [-1] * len(by_rank)
     while heap:
-        negative, place = heap[0]
+        key, place = heap[0]
         element = by_rank[place]
         price = walk.price(element)
-        if price > walk.left or price < 1:
+        if current.get(element) != key or price > walk.left or price < 1:
             heapq.heappop(heap)
             continue
-        if fresh[element] != len(picks):
+        if fresh.get(element, 0) != len(picks):
             fresh[element] = len(picks)
-            gain = walk.objective.gain(element)
-            if gain <= 0.0:
-                heapq.heappop(heap)
-                continue
-            entry = (-gain / greedy_power(price, exponent), place)
-            if entry != (negative, place):
-                heapq.heapreplace(heap, entry)
+            current[element] = -walk.objective.gain(element) / greedy_power(price, exponent)
+            if current[element] != key:
+                heapq.heapreplace(heap, (current[element], place))
                 continue
         heapq.heappop(heap)
+        if key >= 0.0:
+            break
         picks.append(walk.take(element))
         for other in walk.fuller(element):
-            gain = walk.objective.gain(other)
-            key = -gain / greedy_power(walk.price(other), exponent)
-            fresh[other] = -1
-            heapq.heappush(heap, (key, int(walk.rank[other])))
+            fresh[other] = len(picks)
+            power = greedy_power(walk.price(other), exponent)
+            current[other] = -walk.objective.gain(other) / power
+            heapq.heappush(heap, (current[other], int(walk.rank[other])))
     return picks
 
 
@@ -157,7 +156,7 @@ def greedy_power(price: int, exponent: float) -> float:
         return sqrt(price)
     if exponent == 1.0:
         return float(price)
-    return float(price) ** exponent
+    return float(pow(float(price), exponent))
 
 
 def greedy_powers(prices: NDArray[np.int64], exponent: float) -> NDArray[np.float64]:
@@ -172,7 +171,9 @@ def greedy_powers(prices: NDArray[np.int64], exponent: float) -> NDArray[np.floa
 def _greedy_heap(walk: GreedyWalk, exponent: float) -> list[tuple[float, int]]:
     """Entries (-key, rank) of everything that fits and gains, sorted, hence a heap."""
     gains, prices = walk.objective.gains(), walk.prices()
-    usable = walk.allowed[walk.elements.item] & (prices >= 1) & (prices <= walk.left) & (gains > 0.0)
+    usable = (
+        walk.allowed[walk.elements.item] & (prices >= 1) & (prices <= walk.left) & (gains > 0.0)
+    )
     place = np.flatnonzero(usable)
     negative = -gains[place] / greedy_powers(prices[place], exponent)
     rank = walk.rank[place]
@@ -231,7 +232,7 @@ def _replay_greedy(
     *,
     maximise: bool,
 ) -> tuple[float, int, int]:
-    """Walk a run again: the least bound, and the best prefix with one element (-1: none is better)."""
+    """Walk a run again: the least bound, the best prefix, its best element (-1: none helps)."""
     walk.begin()
     base = walk.objective.value()
     ceiling = walk.objective.gains()  # gains seen last: upper bounds for all later prefixes

@@ -1,6 +1,6 @@
 """The same greedy where items are unlike and have one form: then one sort is enough.
 
-Source: with no similarity F is the sum of relevance, so gains never change and the lazy heap is a list.
+Source: with no similarity F is the sum of relevance, so gains never change and a list is enough.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ def run_modular(
     usable = allowed & (cost <= budget) & ((relevance >= 0.0) if take_zero else (relevance > 0.0))
     place = np.flatnonzero(usable)
     worth = relevance[place]
-    order = place[
-        np.lexsort((-place, -worth, -(worth / greedy_powers(cost[place], exponent))))
-    ]
+    order = place[np.lexsort((-place, -worth, -(worth / greedy_powers(cost[place], exponent))))]
     bound = base + knapsack_bound(relevance, elements, budget, allowed)
     picks = _first_fit(order, relevance, cost, budget)
     value = sum((pick.gain for pick in picks), base)

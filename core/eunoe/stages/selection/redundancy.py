@@ -1,8 +1,8 @@
 """How strongly likeness counts in this pool of candidates: beta.
 
-Source: beta = low + (high - low) * ratio, distances d = arccos(cos) / pi. "ratio" mode: mean over maximum
-distance, which measures evenness and hardly moves; "absolute" mode (default): mean distance over
-that of unrelated vectors, 0.5, so that a pool of near copies and a diverse pool differ.
+Source: beta = low + (high - low) * ratio, distances d = arccos(cos) / pi. "ratio" mode: mean over
+maximum distance, which measures evenness and hardly moves; "absolute" mode (default): mean distance
+over that of unrelated vectors, 0.5, so that a pool of near copies and a diverse pool differ.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _LCG_INCREMENT = 1442695040888963407
 _LCG_MASK = (1 << 64) - 1
 
 
-def sample_positions(size: int, count: int = BETA_SAMPLE, seed: int = BETA_SEED) -> NDArray[np.intp]:
+def sample_positions(
+    size: int, count: int = BETA_SAMPLE, seed: int = BETA_SEED
+) -> NDArray[np.intp]:
     """Positions drawn without replacement, the same on every machine and in every version.
 
     Args:

@@ -35,7 +35,7 @@ class Selection:
         gains: what each pick brought, parallel to ``order``.
         cost: tokens of everything chosen; at most the budget unless ``overage`` says otherwise.
         certificate: how good the choice is under its own objective.
-        overage: tokens by which the forced items alone exceed the budget; then nothing else is chosen.
+        overage: tokens by which the forced items exceed the budget; then nothing else is chosen.
         clip: the most relevant item, to be cut to the budget, when items exist but none fits.
         warnings: what was mended in the input.
     """
@@ -99,9 +99,7 @@ def select_items(
     if candidates.similarity is None and candidates.elements.is_plain:
         base = float(candidates.relevance[candidates.forced].sum())
         runs = [
-            run_modular(
-                candidates.relevance, candidates.elements, allowed, left, power, base=base
-            )
+            run_modular(candidates.relevance, candidates.elements, allowed, left, power, base=base)
             for power in exponents
         ]
     else:
@@ -132,7 +130,10 @@ def place_forced(candidates: SelectionCandidates) -> tuple[tuple[int, ...], int]
     lower tier, oldest first, then to the one below.
     """
     elements = candidates.elements
-    chosen = {item: int(elements.start[item + 1]) - 1 for item in np.flatnonzero(candidates.forced).tolist()}
+    chosen = {
+        item: int(elements.start[item + 1]) - 1
+        for item in np.flatnonzero(candidates.forced).tolist()
+    }
     left = candidates.budget - sum(int(elements.cost[element]) for element in chosen.values())
     soft = [item for item in chosen if not candidates.protected[item]]
     for tier in (Tier.SUMMARY, Tier.GIST, Tier.STUB):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -68,7 +69,9 @@ def clean_costs(cost: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
     """
     values = np.asarray(cost)
     if values.ndim != 1 or (size is not None and values.size != size):
-        raise ValueError(f"cost has shape {values.shape}, allowed: ({'n' if size is None else size},)")
+        raise ValueError(
+            f"cost has shape {values.shape}, allowed: ({'n' if size is None else size},)"
+        )
     if values.size and values.dtype.kind not in "iub":
         values = np.asarray(values, dtype=np.float64)
         if not np.isfinite(values).all():
@@ -123,7 +126,7 @@ def tier_elements(
     """
     whole = clean_costs(verbatim)
     ranked = [float(fidelity[tier]) for tier in sorted(Tier)]
-    if ranked[0] < 0.0 or ranked[-1] > 1.0 or any(a >= b for a, b in zip(ranked, ranked[1:], strict=False)):
+    if ranked[0] < 0.0 or ranked[-1] > 1.0 or any(a >= b for a, b in pairwise(ranked)):
         raise ValueError(f"fidelity is {fidelity!r}; allowed: growing with the tier, in [0, 1]")
     table = np.zeros((whole.size, len(Tier)), dtype=np.int64)
     table[:, Tier.VERBATIM] = whole
@@ -132,7 +135,9 @@ def tier_elements(
             continue
         column = np.asarray(given)
         if column.shape != whole.shape:
-            raise ValueError(f"{tier.name.lower()} has shape {column.shape}, allowed: {whole.shape}")
+            raise ValueError(
+                f"{tier.name.lower()} has shape {column.shape}, allowed: {whole.shape}"
+            )
         table[:, tier] = np.where(column > 0, clean_costs(np.where(column > 0, column, 1)), 0)
     # Cheapest fuller form seen from the top down: a form must be strictly cheaper than it.
     fuller = whole.copy()
