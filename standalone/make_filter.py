@@ -135,9 +135,8 @@ required_open_webui_version: {OLDEST_HOST}
 
 from __future__ import annotations
 
-{write_imports(modules)}
-'''
-    text = "\n\n".join([header, *("\n" + part for part in parts)]).rstrip("\n") + "\n"
+{write_imports(modules)}'''
+    text = "\n\n\n".join([header, *parts]) + "\n"
     compile(text, str(TARGET), "exec", dont_inherit=True)
     for phrase in REWRITTEN:
         if phrase in text:
