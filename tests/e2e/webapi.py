@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 import urllib.error
 import urllib.request
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,30 +66,42 @@ class WebApi:
 
     # Functions
 
-    def install(self, name: str, title: str, source: str) -> Json:
-        """Create the function and switch it on for all models."""
+    @contextlib.contextmanager
+    def installed(self, name: str, title: str, source: str) -> Iterator[None]:
+        """Create the function, switch it on for all models, and remove it afterwards."""
         meta = {"description": "", "manifest": {}}
         form = {"id": name, "name": title, "content": source, "meta": meta}
-        made: Json = self.call("POST", "/api/v1/functions/create", form)
-        self.call("POST", f"/api/v1/functions/id/{name}/toggle")
-        self.call("POST", f"/api/v1/functions/id/{name}/toggle/global")
-        return made
+        self.call("POST", "/api/v1/functions/create", form)
+        try:
+            self.call("POST", f"/api/v1/functions/id/{name}/toggle")
+            self.call("POST", f"/api/v1/functions/id/{name}/toggle/global")
+            yield
+        finally:
+            self.call("DELETE", f"/api/v1/functions/id/{name}/delete")
 
     def function(self, name: str) -> Json:
         """The stored function."""
         found: Json = self.call("GET", f"/api/v1/functions/id/{name}")
         return found
 
-    def remove(self, name: str) -> None:
-        """Delete the function."""
-        self.call("DELETE", f"/api/v1/functions/id/{name}/delete")
-
     def set_valves(self, name: str, values: Json) -> Json:
         """Replace the stored valves."""
         stored: Json = self.call("POST", f"/api/v1/functions/id/{name}/valves/update", values)
         return stored
 
-    # Chats
+    # Models and chats
+
+    @contextlib.contextmanager
+    def workspace_model(self, name: str, base: str, system: str = "") -> Iterator[str]:
+        """A model of the workspace on another one, without the host's own tools -> its id."""
+        params = {"system": system} if system else {}
+        meta = {"capabilities": {"builtin_tools": False}}
+        form = {"id": name, "name": name, "base_model_id": base, "params": params, "meta": meta}
+        self.call("POST", "/api/v1/models/create", form)
+        try:
+            yield name
+        finally:
+            self.call("POST", "/api/v1/models/model/delete", {"id": name})
 
     def complete(self, model: str, messages: list[Json], **more: object) -> Json:
         """As a program does: no chat id, no session."""

@@ -1,0 +1,327 @@
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import logging
+import time
+from typing import Any
+
+import pytest
+
+WORD = "river "
+
+
+def chat(turns: int, size: int = 40) -> list[dict[str, Any]]:
+    """A chat of so many questions and answers and a last question."""
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "Be brief."}]
+    for turn in range(turns):
+        messages.append({"role": "user", "content": f"Question {turn}: " + WORD * size})
+        messages.append({"role": "assistant", "content": f"Answer {turn}: " + WORD * size})
+    return [*messages, {"role": "user", "content": "And now?"}]
+
+
+def body_of(messages: Any, **more: Any) -> dict[str, Any]:
+    return {"model": "gpt-4o", "messages": messages, **more}
+
+
+# Fitting
+
+
+@pytest.mark.parametrize("hook", ["request", "inlet"])
+def test_a_long_chat_is_fitted_and_kept_messages_are_the_hosts_own(plugin: Any, hook: str) -> None:
+    messages = chat(100)
+    given = copy.deepcopy(messages)
+    sent = plugin.call(hook, body_of(messages), valves={"max_tokens": "1000"})["messages"]
+    assert 3 <= len(sent) < len(messages)
+    assert messages == given
+    assert sent[0] is messages[0]
+    assert sent[-1] is messages[-1]
+    assert plugin.status.startswith("sent ")
+    assert "of 1k" in plugin.status
+    assert "left out" in plugin.status
+
+
+def test_a_short_chat_is_sent_as_it_is_and_other_keys_stay(plugin: Any) -> None:
+    body = body_of(chat(2), temperature=0.3, metadata={"chat_id": "c"}, stream=True)
+    body["messages"][1]["_of_another_filter"] = {"a": 1}
+    given = copy.deepcopy(body)
+    assert plugin.call("request", body) == given
+
+
+def test_fitting_twice_changes_nothing(plugin: Any) -> None:
+    body = plugin.call("request", body_of(chat(100)), valves={"max_tokens": 1000})
+    once = list(body["messages"])
+    assert plugin.call("request", body, valves={"max_tokens": 1000})["messages"] == once
+
+
+def test_only_public_keys_are_sent(plugin: Any) -> None:
+    messages = chat(100)
+    messages[3] = {"role": "user", "content": "Our PostgreSQL database has port 54329."}
+    messages[-1] = {"role": "user", "content": "Which port has our PostgreSQL database?"}
+    sent = plugin.call("request", body_of(messages), valves={"max_tokens": 1000})["messages"]
+    assert all(set(message) == {"role", "content"} for message in sent)
+
+
+@pytest.mark.parametrize(
+    ("more", "metadata"),
+    [
+        ({"max_tokens": 400}, {}),
+        (
+            {"tools": [{"type": "function", "function": {"name": "a", "description": WORD * 300}}]},
+            {},
+        ),
+        ({}, {"base_system_prompt": "You are a tutor. " + WORD * 300 + "\nBe brief."}),
+    ],
+)
+def test_what_else_is_in_the_request_takes_room(plugin: Any, more: Any, metadata: Any) -> None:
+    def kept(**extra: Any) -> int:
+        body = body_of(chat(100), **extra.pop("body", {}))
+        return len(plugin.call("request", body, valves={"max_tokens": 1500}, **extra)["messages"])
+
+    assert kept(body=more, __metadata__=metadata) < kept(__metadata__={})
+
+
+def test_the_chats_own_prompt_is_not_counted_twice(plugin: Any) -> None:
+    plugin.call("request", body_of(chat(2)), __metadata__={"base_system_prompt": "Be brief."})
+    once = plugin.status
+    plugin.call("request", body_of(chat(2)), __metadata__={})
+    assert plugin.status == once
+
+
+def test_the_window_of_a_workspace_models_base_counts(plugin: Any) -> None:
+    class Request:
+        class app:
+            class state:
+                MODELS = {"base": {"id": "base", "openai": {"max_model_len": 1000}}}
+
+    model = {"id": "tutor", "info": {"base_model_id": "base", "params": {}}}
+    body = {"model": "tutor", "messages": chat(100)}
+    plugin.call("request", body, __model__=model, __request__=Request())
+    assert "of 850" in plugin.status
+
+
+def test_a_user_can_only_ask_for_less(plugin: Any) -> None:
+    plugin.call(
+        "request", body_of(chat(100)), valves={"max_tokens": 2000}, user={"max_tokens": 500}
+    )
+    assert "of 500" in plugin.status
+    plugin.call(
+        "request", body_of(chat(100)), valves={"max_tokens": 500}, user={"max_tokens": 2000}
+    )
+    assert "of 500" in plugin.status
+
+
+def test_a_user_can_switch_it_off(plugin: Any) -> None:
+    messages = chat(100)
+    body = plugin.call(
+        "request", body_of(messages), valves={"max_tokens": 500}, user={"enabled": "false"}
+    )
+    assert body["messages"] is messages
+    assert plugin.events == []
+
+
+# Hosts
+
+
+@pytest.mark.usefixtures("new_host")
+def test_inlet_leaves_the_work_to_the_request_hook(plugin: Any) -> None:
+    messages = chat(100)
+    assert (
+        plugin.call("inlet", body_of(messages), valves={"max_tokens": 500})["messages"] is messages
+    )
+    sent = plugin.call("request", body_of(messages), valves={"max_tokens": 500})["messages"]
+    assert len(sent) < len(messages)
+
+
+@pytest.mark.usefixtures("old_host")
+def test_inlet_does_the_work_on_an_old_host(plugin: Any) -> None:
+    messages = chat(100)
+    sent = plugin.call("inlet", body_of(messages), valves={"max_tokens": 500})["messages"]
+    assert len(sent) < len(messages)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.usefixtures("old_host")
+def test_an_old_host_tells_the_models_prompt(
+    plugin: Any, monkeypatch: pytest.MonkeyPatch, asynchronous: bool
+) -> None:
+    import sys
+    import types
+
+    class Models:
+        @staticmethod
+        def get_model_by_id(model_id: str) -> Any:
+            entry = types.SimpleNamespace(params={"system": WORD * 300})
+
+            async def later() -> Any:
+                return entry
+
+            return later() if asynchronous else entry
+
+    module = types.ModuleType("open_webui.models.models")
+    module.__dict__["Models"] = Models
+    plugin.call("inlet", body_of(chat(2)))
+    without = plugin.status
+    monkeypatch.setitem(sys.modules, "open_webui.models.models", module)
+    plugin.call("inlet", body_of(chat(2)))
+    assert plugin.status != without
+
+
+# Odd input
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        None,
+        [],
+        "text",
+        [None],
+        [{"content": "no role"}],
+        [{"role": "user"}],
+        [{"role": "user", "content": None}],
+        [{"role": "wizard", "content": "hm"}],
+        [{"role": 7, "content": "hm"}],
+        [{"role": "user", "content": [{"type": "hologram", "data": [1]}, "bare", None]}],
+        [{"role": "user", "content": {"text": "a mapping"}}],
+        [{"role": "user", "content": "half a sign \ud83d and an other \udc00"}],
+        [{"role": "tool", "tool_call_id": "lost", "content": "?"}],
+        [{"role": "assistant", "content": None, "tool_calls": "what?"}],
+        [{"role": "user", "content": "ok"}, 5],
+    ],
+)
+def test_odd_messages_never_stop_a_chat(plugin: Any, messages: Any) -> None:
+    body = {"model": None, "messages": messages}
+    assert plugin.call("request", body) is body
+    body = {"messages": [*messages, *chat(60)] if isinstance(messages, list) else messages}
+    assert plugin.call("request", body, valves={"max_tokens": 300}) is body
+
+
+def test_a_body_without_messages_is_left_alone(plugin: Any) -> None:
+    assert plugin.call("request", {"model": "m"}) == {"model": "m"}
+    assert plugin.events == []
+
+
+@pytest.mark.slow
+def test_a_monstrous_tool_result_is_done_with_within_the_deadline(plugin: Any) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Read it."},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": '{"line": "x1 y2"}' * 2_100_000},
+    ]
+    sent = plugin.call("request", body_of(messages), valves={"max_tokens": 8000})["messages"]
+    assert sum(len(str(m.get("content"))) for m in sent) < 100_000
+    assert [m["role"] for m in sent] == ["user", "assistant", "tool"]
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"__user__": None, "__metadata__": None, "__model__": None, "__event_emitter__": None},
+        {"__user__": {}, "__metadata__": {"chat_id": None}, "__model__": {}},
+        {"__user__": {"valves": object()}, "__model__": {"info": None}},
+        {"__user__": {"valves": {"max_tokens": "junk"}}, "__request__": object()},
+    ],
+)
+def test_a_caller_without_anything(plugin: Any, extra: dict[str, Any]) -> None:
+    sent = plugin.call("request", body_of(chat(100)), valves={"max_tokens": 500}, **extra)
+    assert len(sent["messages"]) < 100
+
+
+# Faults
+
+
+def test_a_fault_is_logged_once_without_text_and_the_chat_goes_through(
+    plugin: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(plugin.instance, "_work", fail)
+    messages = chat(3)
+    with caplog.at_level(logging.DEBUG, "eunoe"):
+        body = plugin.call("request", body_of(messages))
+    assert body["messages"] is messages
+    assert len(caplog.records) == 1
+    assert "river" not in caplog.text
+    assert plugin.status == "eunoe failed (RuntimeError): sent as it is"
+
+
+def test_a_slow_machine_sends_the_chat_as_it_is(
+    plugin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugin.instance, "_work", lambda *_: time.sleep(0.5))
+    messages = chat(3)
+    body = plugin.call("request", body_of(messages), valves={"deadline_seconds": 0.1})
+    assert body["messages"] is messages
+    assert plugin.status == "eunoe took over 0.1 s: sent as it is"
+
+
+def test_an_emitter_that_fails_stops_nothing(plugin: Any) -> None:
+    async def broken(event: dict[str, Any]) -> None:
+        raise ConnectionError
+
+    body = plugin.call(
+        "request", body_of(chat(100)), valves={"max_tokens": 500}, __event_emitter__=broken
+    )
+    assert len(body["messages"]) < 100
+
+
+def test_refusing_is_an_error_that_a_user_understands(plugin: Any) -> None:
+    body = body_of([{"role": "user", "content": WORD * 3000}])
+    with pytest.raises(Exception, match="500 are allowed"):
+        plugin.call("request", body, valves={"max_tokens": 500, "on_overflow": "refuse"})
+
+
+@pytest.mark.parametrize("mode", ["truncate", "keep"])
+def test_a_question_that_is_too_long(plugin: Any, mode: str) -> None:
+    body = body_of([{"role": "user", "content": WORD * 3000}])
+    sent = plugin.call("request", body, valves={"max_tokens": 500, "on_overflow": mode})["messages"]
+    assert (len(sent[0]["content"]) < 6 * 500) is (mode == "truncate")
+    assert plugin.status
+
+
+# Many at once
+
+
+def test_users_at_the_same_time_get_what_they_get_alone(plugin: Any) -> None:
+    chats = [chat(20 + 10 * n, size=20 + n) for n in range(8)]
+    alone = [
+        plugin.call("request", body_of(list(c)), valves={"max_tokens": 900})["messages"]
+        for c in chats
+    ]
+
+    async def together() -> list[Any]:
+        hook = plugin.instance.request
+        return await asyncio.gather(*(hook(body=body_of(list(c))) for c in chats))
+
+    assert [body["messages"] for body in asyncio.run(together())] == alone
+
+
+def test_what_is_unchanged_since_the_last_request_is_told(plugin: Any) -> None:
+    messages = chat(5)
+    given = {"__metadata__": {"chat_id": "c1"}}
+    plugin.call("request", body_of(messages), **given)
+    assert "unchanged" not in plugin.status
+    messages = [
+        *messages,
+        {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": "?"},
+    ]
+    plugin.call("request", body_of(messages), **given)
+    assert "unchanged" in plugin.status
+    plugin.call("request", body_of(messages), __metadata__={"chat_id": "c2"})
+    assert "unchanged" not in plugin.status
+
+
+def test_recalled_messages_can_be_shown_as_sources(plugin: Any) -> None:
+    messages = chat(100)
+    messages[3] = {"role": "user", "content": "Our PostgreSQL database has port 54329."}
+    messages[-1] = {"role": "user", "content": "Which port has our PostgreSQL database?"}
+    plugin.call("request", body_of(messages), valves={"max_tokens": 1000, "show_sources": True})
+    sources = [e["data"] for e in plugin.events if e["type"] == "citation"]
+    assert any("54329" in source["document"][0] for source in sources)
+    assert all(source["metadata"][0]["source"] == source["source"]["name"] for source in sources)
+    json.dumps(plugin.events)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eunoe_openwebui.window import find_window, output_reserve_of
+
+
+@pytest.mark.parametrize(
+    ("body", "model", "base", "expected"),
+    [
+        ({}, {}, {}, 0),
+        ({"num_ctx": "4096"}, {"max_model_len": 8192}, {}, 4096),
+        ({"options": {"num_ctx": 2048}}, {"max_model_len": 8192}, {}, 2048),
+        ({"options": None, "num_ctx": "much"}, {"max_model_len": 8192}, {}, 8192),
+        ({}, {"openai": {"max_model_len": 32768}}, {}, 32768),
+        ({}, {"context_length": 131072}, {}, 131072),
+        ({}, {"meta": {"n_ctx_train": 40960}}, {}, 40960),
+        ({}, {"meta": "?", "openai": {"meta": {"n_ctx": 512, "n_ctx_train": 9}}}, {}, 512),
+        ({}, {"max_context_length": 9000, "loaded_context_length": 4000}, {}, 4000),
+        ({}, {"info": {"params": {"num_ctx": 3000}}, "max_model_len": 9}, {}, 3000),
+        ({}, {"id": "tutor", "info": {"params": {}}}, {"max_model_len": 16000}, 16000),
+        ({"model": "tutor"}, {"id": "tutor"}, {"id": "gpt-4o-mini"}, 128_000),
+        ({"model": "openai/gpt-4.1-nano"}, {}, {}, 1_047_576),
+        ({"model": "gpt-4"}, {"max_model_len": True}, {}, 8192),
+        ({"model": "some-new-model"}, {"max_model_len": -1}, {}, 0),
+    ],
+)
+def test_window(body: Any, model: Any, base: Any, expected: int) -> None:
+    assert find_window(body, model, base) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({}, 0),
+        ({"max_tokens": 900}, 900),
+        ({"max_tokens": 900, "max_completion_tokens": 700}, 700),
+        ({"options": {"num_predict": 300}}, 300),
+        ({"options": {"num_predict": -1}, "max_tokens": None}, 0),
+    ],
+)
+def test_output_reserve(body: Any, expected: int) -> None:
+    assert output_reserve_of(body) == expected

@@ -1,0 +1,127 @@
+"""Chats through the real host: what reaches a strict provider, and what the user is told."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import pytest
+
+from e2e.talk import FILTER, PLAIN_MODEL, WINDOW, WINDOW_MODEL, as_messages, long_chat, words
+from e2e.upstream import Upstream, text_of
+from e2e.webapi import RefusedError, WebApi
+
+BUDGET = 1500
+
+
+def test_a_long_chat_fits_and_its_beginning_stays(admin: WebApi, fresh: Upstream) -> None:
+    admin.set_valves(FILTER, {"max_tokens": BUDGET})
+    last = admin.import_chat(PLAIN_MODEL, long_chat(40))
+    lines = []
+    for number in range(8):
+        turn = admin.ask(PLAIN_MODEL, f"And then {number}? {words(30, 900 + number)}", last)
+        assert turn.message["content"].startswith("echo: ")
+        lines.append(turn.status_lines)
+        last = (turn.chat_id, turn.answer_id)
+    assert _judged(fresh, BUDGET) == 8
+    assert _new_beginnings(fresh) <= 1
+    assert all(len(shown) == 1 for shown in lines)
+    assert all(re.match(r"sent ≈?1?\.?\d+k? of 1\.5k · .*left out", s[0]) for s in lines), lines
+    assert sum("unchanged" in shown[0] for shown in lines) >= 6, lines
+
+
+def test_an_old_fact_is_recalled_when_it_is_asked_for(admin: WebApi, fresh: Upstream) -> None:
+    admin.set_valves(FILTER, {"max_tokens": BUDGET, "show_sources": True})
+    chat = long_chat(40)
+    chat[4] = ("user", "Our database is PostgreSQL 15 and it listens on port 54329.")
+    last = admin.import_chat(PLAIN_MODEL, chat)
+    turn = admin.ask(PLAIN_MODEL, "On which port does our PostgreSQL database listen?", last)
+    assert _judged(fresh, BUDGET) == 1
+    assert "54329" in "\n".join(text_of(m) for m in fresh.requests[0].messages)
+    assert "recalled" in turn.status_lines[0]
+    assert any("54329" in str(s.get("document")) for s in turn.message.get("sources") or [])
+
+
+def test_a_short_chat_is_sent_as_it_is(admin: WebApi, fresh: Upstream) -> None:
+    messages = as_messages(long_chat(3))[:-1]
+    admin.complete(WINDOW_MODEL, messages)
+    assert fresh.requests[0].messages == messages
+
+
+def test_the_window_is_found_without_any_setting(admin: WebApi, fresh: Upstream) -> None:
+    fresh.reset(window=WINDOW)
+    messages = as_messages([*long_chat(100), ("user", "And now?")])
+    admin.complete(WINDOW_MODEL, messages, max_tokens=1000)
+    assert _judged(fresh, WINDOW - 1000) == 1
+    assert fresh.requests[0].tokens > (WINDOW - 1000) * 0.3
+
+
+def test_a_workspace_model_has_the_window_of_its_base_and_its_own_prompt_counts(
+    admin: WebApi, fresh: Upstream
+) -> None:
+    prompt = "You are a tutor. " + words(600, 1)
+    with admin.workspace_model("tutor", WINDOW_MODEL, prompt) as tutor:
+        fresh.reset(window=WINDOW)
+        turn = admin.ask(tutor, "And now?", admin.import_chat(tutor, long_chat(100)))
+    assert turn.message["content"].startswith("echo: ")
+    assert text_of(fresh.requests[0].messages[0]).startswith("You are a tutor.")
+    assert _judged(fresh, WINDOW * 85 // 100) == 1
+
+
+def test_an_answer_made_again_sees_the_same_chat(admin: WebApi, fresh: Upstream) -> None:
+    admin.set_valves(FILTER, {"max_tokens": BUDGET})
+    last = admin.import_chat(PLAIN_MODEL, long_chat(40))
+    turn = admin.ask(PLAIN_MODEL, "Once more, please.", last)
+    admin.answer(PLAIN_MODEL, turn.question, turn.chat_id)
+    first, second = fresh.requests
+    assert first.messages == second.messages
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_program_without_a_chat(admin: WebApi, fresh: Upstream, stream: bool) -> None:
+    admin.set_valves(FILTER, {"max_tokens": BUDGET})
+    messages = as_messages([("system", "Be brief."), *long_chat(40), ("user", "And now?")])
+    if stream:
+        body = {"model": PLAIN_MODEL, "messages": messages, "stream": True}
+        with pytest.raises(ValueError, match="line 1"):  # events, not one JSON value
+            admin.call("POST", "/api/chat/completions", body)
+    else:
+        answer = admin.complete(PLAIN_MODEL, messages)
+        assert answer["choices"][0]["message"]["content"] == "echo: And now?"
+    assert _judged(fresh, BUDGET) == 1
+    assert fresh.requests[0].messages[0] == messages[0]
+    assert fresh.requests[0].messages[-1] == messages[-1]
+
+
+def test_what_cannot_fit_is_refused_when_the_operator_wants_it(
+    admin: WebApi, fresh: Upstream
+) -> None:
+    admin.set_valves(FILTER, {"max_tokens": 300, "on_overflow": "refuse"})
+    with pytest.raises(RefusedError, match="300 are allowed"):
+        admin.complete(PLAIN_MODEL, [{"role": "user", "content": words(2000, 5)}])
+    turn = admin.ask(PLAIN_MODEL, words(2000, 5))
+    assert "300 are allowed" in str(turn.message["error"])
+    assert fresh.requests == []
+
+
+def test_what_cannot_fit_is_shortened_by_default(admin: WebApi, fresh: Upstream) -> None:
+    admin.set_valves(FILTER, {"max_tokens": 300})
+    turn = admin.ask(PLAIN_MODEL, words(2000, 5))
+    assert _judged(fresh, 300) == 1
+    assert "shortened" in turn.status_lines[0]
+
+
+def _judged(upstream: Upstream, budget: int) -> int:
+    """Number of requests, after making sure that each is valid and within the budget."""
+    for seen in upstream.requests:
+        assert seen.problems == ()
+        assert seen.tokens <= budget
+    return len(upstream.requests)
+
+
+def _new_beginnings(upstream: Upstream) -> int:
+    """How often a request did not begin with all but the newest part of the one before."""
+    views: list[list[dict[str, Any]]] = [seen.messages for seen in upstream.requests]
+    pairs = itertools.pairwise(views)
+    return sum(view[: len(before) - 1] != before[:-1] for before, view in pairs)

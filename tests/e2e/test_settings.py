@@ -1,0 +1,109 @@
+"""Settings and faults: nothing that is stored, and nothing that breaks, may stop a chat."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from e2e import setup_host
+from e2e.talk import FILTER, PLAIN_MODEL
+from e2e.upstream import Upstream
+from e2e.webapi import WebApi
+
+BROKEN = '''"""
+title: eunoe, broken on purpose
+"""
+from eunoe_openwebui import Filter as Whole
+
+class Filter(Whole):
+    def _work(self, request, valves):
+        raise RuntimeError("secret of the chat")
+'''
+JUNK = {
+    "max_tokens": "lots",
+    "policy": "quickest",
+    "model_overrides": "{not json",
+    "recall_floor": "-7",
+    "deadline_seconds": "1e999",
+    "show_status": "perhaps",
+    "priority": "",
+    "of_another_version": 1,
+}
+
+
+def test_junk_is_stored_as_something_usable(admin: WebApi, fresh: Upstream) -> None:
+    stored = admin.set_valves(FILTER, JUNK)
+    assert (stored["max_tokens"], stored["policy"]) == (0, "preset")
+    assert (stored["recall_floor"], stored["deadline_seconds"]) == (0.0, 120.0)
+    assert admin.ask(PLAIN_MODEL, "Hello?").message["content"] == "echo: Hello?"
+
+
+def test_every_valve_has_a_label_and_an_explanation(admin: WebApi, fresh: Upstream) -> None:
+    spec = admin.call("GET", f"/api/v1/functions/id/{FILTER}/valves/spec")
+    assert list(spec["properties"])[:3] == ["preset", "max_tokens", "show_status"]
+    for name, field in spec["properties"].items():
+        assert field["title"], name
+        assert field["description"], name
+
+
+def test_the_filter_is_active_and_known_by_its_front_matter(
+    admin: WebApi, fresh: Upstream, installed: str
+) -> None:
+    function = admin.function(FILTER)
+    assert function["is_active"]
+    assert function["is_global"]
+    assert function["type"] == "filter"
+    assert function["meta"]["manifest"]["title"] == "eunoe"
+
+
+def test_a_user_may_ask_for_less_or_for_none(admin: WebApi, fresh: Upstream) -> None:
+    path = f"/api/v1/functions/id/{FILTER}/valves/user/update"
+    words = "one two three four five " * 400
+    try:
+        admin.call("POST", path, {"max_tokens": 200})
+        admin.ask(PLAIN_MODEL, words)
+        admin.call("POST", path, {"enabled": False, "max_tokens": 200})
+        silent = admin.ask(PLAIN_MODEL, words)
+    finally:
+        admin.call("POST", path, {})
+    assert fresh.requests[0].tokens <= 200
+    assert fresh.requests[1].tokens > 2000
+    assert silent.status_lines == []
+
+
+def test_no_status_line_when_it_is_off(admin: WebApi, fresh: Upstream) -> None:
+    admin.set_valves(FILTER, {"show_status": "false"})
+    assert admin.ask(PLAIN_MODEL, "Hello?").status_lines == []
+
+
+def test_a_filter_that_fails_lets_the_chat_through(
+    admin: WebApi, upstream: Upstream, host: object
+) -> None:
+    upstream.reset()
+    with admin.installed(FILTER, "eunoe", BROKEN):
+        turn = admin.ask(PLAIN_MODEL, "Is anybody there?")
+        answer = admin.complete(PLAIN_MODEL, [{"role": "user", "content": "And here?"}])
+        assert admin.function(FILTER)["is_active"]
+    assert turn.message["content"] == "echo: Is anybody there?"
+    assert answer["choices"][0]["message"]["content"] == "echo: And here?"
+    assert turn.status_lines == ["eunoe failed (RuntimeError): sent as it is"]
+
+
+@pytest.mark.usefixtures("host")
+def test_the_installed_package_works_in_the_hosts_own_python() -> None:
+    script = (
+        "import asyncio, json; from eunoe_openwebui import Filter; "
+        "chat = [{'role': 'user', 'content': f'{n} ' + 'word ' * 50} for n in range(99)]; "
+        "body = {'model': 'm', 'messages': chat}; given = Filter(); "
+        "given.valves = given.Valves(max_tokens=1000); "
+        "sent = asyncio.run(given.inlet(body))['messages']; "
+        "print(json.dumps(sent[-1] == chat[-1]), len(sent))"
+    )
+    done = subprocess.run(
+        [str(setup_host.host_python()), "-c", script], capture_output=True, text=True, check=True
+    )
+    same, left = done.stdout.split()
+    assert json.loads(same)
+    assert 1 < int(left) < 99
