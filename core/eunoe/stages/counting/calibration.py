@@ -1,0 +1,219 @@
+"""Learn, from the usage that providers report, how far a count is off for a model.
+
+Pure values without a clock: a calibration is made from the one before and one more report.
+
+Source: usage fields of the OpenAI and Anthropic interfaces, llama.cpp's ``timings`` and the sums
+that Open WebUI makes over the calls of a tool loop. The factor is the median of the newest ratios,
+which one wrong report cannot move far.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+CALIBRATION_LOWEST, CALIBRATION_HIGHEST = 0.5, 2.0
+# Reports of smaller prompts say more about hidden framing than about text.
+CALIBRATION_SMALLEST_PROMPT = 64
+CALIBRATION_WINDOW = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What one answer took.
+
+    Attributes:
+        prompt: tokens of the whole prompt, cached ones included.
+        cached: tokens of the prompt that were read from a cache.
+        written: tokens of the prompt that were written to a cache.
+        completion: tokens of the answer.
+    """
+
+    prompt: int
+    cached: int = 0
+    written: int = 0
+    completion: int = 0
+
+
+def _whole_number(value: object) -> int | None:
+    """A count of tokens, or None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return int(value) if value >= 0 else None
+
+
+def _first_number(usage: Mapping[Any, Any], *keys: str) -> int | None:
+    for key in keys:
+        number = _whole_number(usage.get(key))
+        if number is not None:
+            return number
+    return None
+
+
+def _detail(usage: Mapping[Any, Any], *keys: str) -> int | None:
+    for holder in ("prompt_tokens_details", "input_tokens_details", "input_token_details"):
+        details = usage.get(holder)
+        if isinstance(details, Mapping):
+            number = _first_number(details, *keys)
+            if number is not None:
+                return number
+    return None
+
+
+def _make_usage(prompt: int, cached: int, written: int, completion: int) -> Usage | None:
+    if prompt == 0:  # an aborted answer, or a host that fills in zeros
+        return None
+    return Usage(prompt=prompt, cached=cached, written=written, completion=completion)
+
+
+def _read_parts(usage: Mapping[Any, Any]) -> Usage | None:
+    """Anthropic: fresh, read and written tokens are three parts of the prompt, to be added."""
+    read = _first_number(usage, "cache_read_input_tokens")
+    written = _first_number(usage, "cache_creation_input_tokens")
+    fresh = _first_number(usage, "input_tokens")
+    if fresh is None or (read is None and written is None):
+        return None
+    completion = _first_number(usage, "output_tokens") or 0
+    return _make_usage(fresh + (read or 0) + (written or 0), read or 0, written or 0, completion)
+
+
+def _read_timings(usage: Mapping[Any, Any]) -> Usage | None:
+    """llama.cpp: ``prompt_n`` was computed, ``cache_n`` came from the cache."""
+    fresh = _first_number(usage, "prompt_n")
+    if fresh is None:
+        return None
+    cached = _first_number(usage, "cache_n")
+    prompt = fresh + (cached or 0)
+    if cached is None:  # an older server: only its usage knows the whole prompt
+        prompt = max(prompt, _first_number(usage, "prompt_tokens") or 0)
+    completion = _first_number(usage, "predicted_n", "completion_tokens") or 0
+    return _make_usage(prompt, prompt - fresh, 0, completion)
+
+
+def _read_whole(usage: Mapping[Any, Any]) -> Usage | None:
+    """OpenAI and most others: cached tokens are a part of the prompt.
+
+    ``input_tokens`` beside ``prompt_tokens`` is a sum over the calls of a tool loop (Open WebUI);
+    the context is the prompt of the last call.
+    """
+    prompt = _first_number(
+        usage,
+        "prompt_tokens",
+        "input_tokens",
+        "prompt_eval_count",
+        "prompt_token_count",
+        "promptTokenCount",
+    )
+    if prompt is None:
+        return None
+    cached = _detail(usage, "cached_tokens", "cache_read")
+    if cached is None:
+        cached = _first_number(
+            usage,
+            "cached_tokens",
+            "prompt_cache_hit_tokens",
+            "cache_read_input_tokens",
+            "cached_content_token_count",
+            "cachedContentTokenCount",
+        )
+    written = _detail(usage, "cache_write_tokens", "cache_creation")
+    if written is None:
+        written = _first_number(usage, "cache_creation_input_tokens")
+    cached, written = cached or 0, written or 0
+    if cached > prompt:  # a part cannot exceed the whole: the sender leaves cached tokens out
+        prompt += cached + written
+    completion = _first_number(
+        usage,
+        "completion_tokens",
+        "output_tokens",
+        "eval_count",
+        "candidates_token_count",
+        "candidatesTokenCount",
+    )
+    return _make_usage(prompt, cached, min(written, prompt), completion or 0)
+
+
+def _read_flat(usage: Mapping[Any, Any]) -> Usage | None:
+    read = _read_timings(usage)
+    if read is None and "prompt_tokens" not in usage:
+        read = _read_parts(usage)
+    return read or _read_whole(usage)
+
+
+def read_usage(usage: object) -> Usage | None:
+    """Read the usage of an answer, whoever reported it.
+
+    Args:
+        usage: the ``usage`` object of an answer, llama.cpp's ``timings``, or a mapping that holds
+            them under these names; anything else is not usage.
+
+    Returns:
+        The usage, or None if the size of the prompt is not in it. Never raises on odd input.
+    """
+    if not isinstance(usage, Mapping):
+        return None
+    read = _read_flat(usage)
+    for name in ("timings", "usage", "usage_metadata", "usageMetadata"):
+        inner = usage.get(name)
+        if read is None and isinstance(inner, Mapping):
+            read = _read_flat(inner)
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How far counts are off for one model: nothing learned yet, or the newest few reports.
+
+    Attributes:
+        ratios: reported tokens per counted token, oldest first; at most 9.
+    """
+
+    ratios: tuple[float, ...] = ()
+
+    @property
+    def factor(self) -> float:
+        """Factor on a count, in [0.5, 2]: the median ratio; a 1 stands in until there are three."""
+        ratios = self.ratios if len(self.ratios) >= 3 else (*self.ratios, 1.0)
+        return min(CALIBRATION_HIGHEST, max(CALIBRATION_LOWEST, statistics.median(ratios)))
+
+    def apply(self, tokens: int) -> int:
+        """Correct a count, rounded up."""
+        return math.ceil(tokens * self.factor)
+
+    def learn(self, counted: int, usage: Usage | None) -> Calibration:
+        """Take in one report.
+
+        Args:
+            counted: our count of the very prompt that was sent, without a calibration: messages,
+                priming and tools.
+            usage: what the provider reported for it.
+
+        Returns:
+            The next calibration; the same one if the report says nothing: no usage, a tiny prompt,
+            or numbers too far apart to be about one prompt.
+        """
+        if usage is None or min(counted, usage.prompt) < CALIBRATION_SMALLEST_PROMPT:
+            return self
+        ratio = usage.prompt / counted
+        if not CALIBRATION_LOWEST / 2 <= ratio <= CALIBRATION_HIGHEST * 2:
+            return self
+        kept = min(CALIBRATION_HIGHEST, max(CALIBRATION_LOWEST, ratio))
+        return Calibration((*self.ratios, round(kept, 4))[-CALIBRATION_WINDOW:])
+
+    def to_json(self) -> list[float]:
+        """Plain form for a store that several workers share."""
+        return list(self.ratios)
+
+    @classmethod
+    def from_json(cls, value: object) -> Calibration:
+        """Read the plain form; what cannot be read is left out."""
+        if not isinstance(value, list | tuple):
+            return cls()
+        ratios = [float(x) for x in value if isinstance(x, int | float) and not isinstance(x, bool)]
+        sound = [x for x in ratios if CALIBRATION_LOWEST <= x <= CALIBRATION_HIGHEST]
+        return cls(tuple(sound[-CALIBRATION_WINDOW:]))
