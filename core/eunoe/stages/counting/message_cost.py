@@ -48,12 +48,16 @@ def count_messages_batch(messages: Sequence[Message], tokenizer: Tokenizer) -> l
 
     Args:
         messages: n messages.
-        tokenizer: the counter of texts.
+        tokenizer: the counter of texts. If it has a method ``count_message``, a counter of whole
+            messages such as a caller's own, that one counts.
 
     Returns:
-        n counts, at least ``MESSAGE_FRAMING`` each. ``REPLY_PRIMING`` comes once a list and is not
-        in them.
+        n counts, at least ``MESSAGE_FRAMING`` each unless the tokenizer counts messages itself.
+        ``REPLY_PRIMING`` comes once a list and is not in them.
     """
+    count_whole = getattr(tokenizer, "count_message", None)
+    if count_whole is not None:
+        return [int(count_whole(message)) for message in messages]
     texts: list[str] = []
     ends = []
     for message in messages:
