@@ -76,8 +76,11 @@ def _ready(url: str) -> bool:
     try:
         with urllib.request.urlopen(f"{url}/ready", timeout=2) as answer:
             return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
+    except urllib.error.HTTPError as error:
+        error.close()
+    except OSError:
+        pass
+    return False
 
 
 def _settings(folder: Path, upstream_url: str) -> dict[str, str]:

@@ -57,7 +57,9 @@ class WebApi:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
-            raise RefusedError(error.code, error.read().decode()) from None
+            with error:
+                text = error.read().decode()
+            raise RefusedError(error.code, text) from None
 
     def sign_in(self, email: str, password: str) -> None:
         """Use this account from now on."""

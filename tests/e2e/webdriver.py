@@ -24,6 +24,10 @@ _ARGUMENTS = (
 )
 
 
+class CommandError(Exception):
+    """The browser could not do it."""
+
+
 class Browser:
     """One window. Elements are found by XPath, always waiting for them to appear."""
 
@@ -83,7 +87,7 @@ class Browser:
             try:
                 self._send("POST", f"/element/{self.find(xpath)}/click", {})
                 return
-            except urllib.error.HTTPError:
+            except CommandError:
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.2)
@@ -113,7 +117,7 @@ class Browser:
     def _displayed(self, reference: str) -> bool:
         try:
             return bool(self._send("GET", f"/element/{reference}/displayed"))
-        except urllib.error.HTTPError:  # it left the page meanwhile
+        except CommandError:  # it left the page meanwhile
             return False
 
     def _wait_for_driver(self) -> None:
@@ -130,5 +134,9 @@ class Browser:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
         request = urllib.request.Request(self._base + path, data, headers, method=method)
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.loads(answer.read())["value"]
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.loads(answer.read())["value"]
+        except urllib.error.HTTPError as error:
+            with error:
+                raise CommandError(json.loads(error.read())["value"]["message"]) from None

@@ -1,17 +1,16 @@
-"""What the host's plugin loader does, in small: both forms of the filter run through it."""
+"""Calls the filter as the host does: stored valves first, arguments by name."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-import re
 import sys
 import types
-import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from plugin_host import load_plugin
 
 THREE_LINES = '''"""
 title: eunoe
@@ -24,13 +23,7 @@ class Plugin:
     """A loaded function: valves are assigned before each call, arguments go by name."""
 
     def __init__(self, source: str) -> None:
-        for word in ("utils", "apps", "main", "config"):
-            source = source.replace(f"from {word}", f"from open_webui.{word}")
-        self.manifest = dict(re.findall(r"^([A-Za-z_]+): *(.*)$", source.split('"""')[1], re.M))
-        name = f"function_eunoe_{uuid.uuid4().hex}"
-        self.module = sys.modules[name] = types.ModuleType(name)
-        exec(source, self.module.__dict__)
-        self.instance = self.module.Filter()
+        self.instance = load_plugin(source).Filter()
         self.events: list[dict[str, Any]] = []
 
     def call(
@@ -87,11 +80,3 @@ def _pretend_host(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     environment = types.ModuleType("open_webui.env")
     environment.__dict__["VERSION"] = version
     monkeypatch.setitem(sys.modules, "open_webui.env", environment)
-
-
-@pytest.fixture(autouse=True)
-def _forget_plugins() -> Iterator[None]:
-    before = set(sys.modules)
-    yield
-    for name in [n for n in sys.modules if n.startswith("function_eunoe_") and n not in before]:
-        del sys.modules[name]

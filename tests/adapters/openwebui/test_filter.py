@@ -4,7 +4,9 @@ import asyncio
 import copy
 import json
 import logging
+import sys
 import time
+import types
 from typing import Any
 
 import pytest
@@ -90,14 +92,12 @@ def test_the_chats_own_prompt_is_not_counted_twice(plugin: Any) -> None:
 
 
 def test_the_window_of_a_workspace_models_base_counts(plugin: Any) -> None:
-    class Request:
-        class app:
-            class state:
-                MODELS = {"base": {"id": "base", "openai": {"max_model_len": 1000}}}
-
+    models = {"base": {"id": "base", "openai": {"max_model_len": 1000}}}
+    state = types.SimpleNamespace(MODELS=models)
+    request = types.SimpleNamespace(app=types.SimpleNamespace(state=state))
     model = {"id": "tutor", "info": {"base_model_id": "base", "params": {}}}
     body = {"model": "tutor", "messages": chat(100)}
-    plugin.call("request", body, __model__=model, __request__=Request())
+    plugin.call("request", body, __model__=model, __request__=request)
     assert "of 850" in plugin.status
 
 
@@ -146,9 +146,6 @@ def test_inlet_does_the_work_on_an_old_host(plugin: Any) -> None:
 def test_an_old_host_tells_the_models_prompt(
     plugin: Any, monkeypatch: pytest.MonkeyPatch, asynchronous: bool
 ) -> None:
-    import sys
-    import types
-
     class Models:
         @staticmethod
         def get_model_by_id(model_id: str) -> Any:
