@@ -147,14 +147,25 @@ class CoverageObjective:
 
     def add(self, element: int) -> float:
         """Put the element in, and return what it brought."""
-        gain = self.gain(element)
         item, fidelity = self._item[element], self._fidelity[element]
-        cover = self._cover
-        for other, likeness in self._rows[item]:
-            cover[other] = max(cover[other], fidelity * likeness)
-        cover[item] = max(cover[item], fidelity)
-        self._level[item] = max(self._level[item], fidelity)
-        return gain
+        worth, cover = self._worth, self._cover
+        spill = 0.0
+        for other, likeness in self._rows[item]:  # the sums of ``gain``, and what follows from them
+            reach = fidelity * likeness
+            more = reach - cover[other]
+            if more > 0.0:
+                spill += worth[other] * more
+                cover[other] = reach
+        more = fidelity - cover[item]
+        if more > 0.0:
+            spill += worth[item] * more
+            cover[item] = fidelity
+        step = fidelity - self._level[item]
+        own = 0.0
+        if step > 0.0:
+            own = worth[item] * step
+            self._level[item] = fidelity
+        return self._own * own + self._beta * spill
 
     def value(self) -> float:
         """F of the set, from its definition; the same for every order of adding."""
