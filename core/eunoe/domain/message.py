@@ -70,9 +70,10 @@ class Message:
         name: the speaker or tool, if named.
         calls: the tool calls, each once, though it may stand in several places.
         answers: the id of the call that this result answers.
-        reasoning: reasoning and thinking as text.
+        pieces: what a model reads of a list of parts, part by part: texts, thinking, and unknown
+            parts as JSON without base64; empty if the content is a plain string.
+        reasoning: the reasoning that stands beside the content.
         media: the kinds of the parts that are no text.
-        other: unknown parts as JSON, without base64.
         parts: types of the content parts; empty if the content is a plain string or None.
         shape: what the providers' rules ask.
     """
@@ -83,9 +84,9 @@ class Message:
     name: str | None = None
     calls: tuple[ToolCall, ...] = ()
     answers: str | None = None
+    pieces: tuple[str, ...] = ()
     reasoning: str = ""
     media: tuple[MediaKind, ...] = ()
-    other: str = ""
     parts: tuple[str, ...] = ()
     shape: MessageShape = PLAIN_SHAPE
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, overload
 
 
 class Fate(StrEnum):
@@ -41,6 +41,64 @@ class Decision:
     score: float
     tokens: int
     reason: str
+
+
+_USUAL_REASONS = {
+    Fate.KEPT: "in the window",
+    Fate.RECALLED: "the question needs it",
+    Fate.GIST: "shortened to what matters",
+    Fate.SUMMARISED: "stands in the summary",
+    Fate.STUB: "its result was elided",
+    Fate.DROPPED: "before the window, and the question does not need it",
+}
+
+
+class DecisionList(Sequence[Decision]):
+    """One decision for each input message, made when it is looked at: a long chat costs nothing."""
+
+    __slots__ = ("_fates", "_reasons", "_scores", "_tokens")
+
+    def __init__(
+        self,
+        tokens: Sequence[int],
+        fates: Mapping[int, Fate],
+        scores: Sequence[float] = (),
+        reasons: Mapping[int, str] | None = None,
+    ) -> None:
+        self._tokens, self._fates, self._scores = tokens, fates, scores
+        self._reasons: Mapping[int, str] = reasons or {}
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    @overload
+    def __getitem__(self, index: int) -> Decision: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Decision, ...]: ...
+    def __getitem__(self, index: int | slice) -> Decision | tuple[Decision, ...]:
+        if isinstance(index, slice):
+            return tuple(self._decision(i) for i in range(*index.indices(len(self))))
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"decision {index} of {len(self)}")
+        return self._decision(index % len(self))
+
+    def _decision(self, i: int) -> Decision:
+        fate = self._fates.get(i, Fate.DROPPED)
+        return Decision(
+            index=i,
+            fate=fate,
+            score=round(float(self._scores[i]), 6) if i < len(self._scores) else 0.0,
+            tokens=int(self._tokens[i]),
+            reason=self._reasons.get(i, _USUAL_REASONS[fate]),
+        )
+
+    def counts(self) -> dict[str, int]:
+        """How many messages met each fate; fates that nobody met are left out."""
+        seen: dict[str, int] = {}
+        for fate in self._fates.values():
+            seen[fate.value] = seen.get(fate.value, 0) + 1
+        dropped = len(self) - sum(seen.values())
+        return {**seen, Fate.DROPPED.value: dropped} if dropped else seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +191,7 @@ class Report:
         infeasible: set where the forced part is over the budget and the list went on anyway.
     """
 
-    decisions: tuple[Decision, ...]
+    decisions: DecisionList
     tokens_before: int
     tokens_after: int
     budget: int
@@ -152,14 +210,10 @@ class Report:
     violations: tuple[str, ...] = ()
     truncated: bool = False
     infeasible: Overrun | None = None
-    signals: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
         """How many messages met each fate; fates that nobody met are left out."""
-        seen: dict[str, int] = {}
-        for decision in self.decisions:
-            seen[decision.fate.value] = seen.get(decision.fate.value, 0) + 1
-        return seen
+        return self.decisions.counts()
 
     def explain(self) -> str:
         """The report as lines that a person reads."""
@@ -188,9 +242,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report for machines: plain values that ``json.dumps`` takes."""
-        plain = asdict(self)
-        plain["decisions"] = [{**d, "fate": str(d["fate"])} for d in plain["decisions"]]
-        plain["signals"] = {k: list(v) for k, v in self.signals.items()}
+        plain = asdict(replace(self, decisions=DecisionList((), {})))
+        plain["decisions"] = [{**asdict(d), "fate": str(d.fate)} for d in self.decisions]
         if self.certificate is not None:
             plain["certificate"]["ratio"] = self.certificate.ratio
         return plain

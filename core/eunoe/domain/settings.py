@@ -48,6 +48,8 @@ class Settings:
         stub_characters: length of a stub that stands for an elided result.
         read_flags: whether ``!flags`` in user messages are read.
         locked_flags: names of flags that users may not use.
+        scale_by_family: whether models whose own vocabulary is not on this machine are counted by
+            a neighbour's tokens times a factor for their family, instead of these tokens as they are.
         memory_bytes: bound on what is remembered between requests, in bytes.
 
     Raises:
@@ -69,6 +71,7 @@ class Settings:
     stub_characters: int = 120
     read_flags: bool = True
     locked_flags: tuple[str, ...] = ()
+    scale_by_family: bool = False
     memory_bytes: int = 64_000_000
 
     def __post_init__(self) -> None:

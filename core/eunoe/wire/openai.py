@@ -52,9 +52,9 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         name=name if isinstance(name, str) and name else None,
         calls=calls,
         answers=answers if isinstance(answers, str) else None,
-        reasoning=_reasoning_text(raw, parts),
+        pieces=() if isinstance(content, str) else _part_pieces(parts),
+        reasoning=reasoning if isinstance(reasoning := raw.get("reasoning_content"), str) else "",
         media=tuple(kind for p in parts if (kind := _media_kind(p)) is not None),
-        other="".join(o for p in parts if (o := _other_json(p))),
         parts=() if isinstance(content, str) else tuple(_block_type(p) for p in parts),
         shape=_read_shape(raw, parts, calls, text),
     )
@@ -115,20 +115,19 @@ def _media_kind(part: Mapping[str, Any]) -> MediaKind | None:
     return "file" if "file" in kind or "document" in kind else None
 
 
-def _other_json(part: Mapping[str, Any]) -> str:
-    kind = _block_type(part)
-    if kind in CALL_BLOCK_TYPES or _media_kind(part) is not None:
-        return ""
-    if any(isinstance(part.get(k), str) for k in ("text", "thinking", "reasoning", "refusal")):
-        return ""
-    return _BASE64_RUN.sub("", json.dumps(part, ensure_ascii=False, default=repr))
-
-
-def _reasoning_text(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> str:
-    found = [raw.get("reasoning_content")]
-    found += [p.get(k) for p in parts for k in ("thinking", "reasoning") if p.get(k)]
-    found += [p.get("text") for p in parts if _block_type(p) in _THINKING_TYPES]
-    return "\n".join(x for x in found if isinstance(x, str) and x)
+def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What a model reads of each part; calls and media are counted elsewhere."""
+    pieces: list[str] = []
+    for part in parts:
+        if _block_type(part) in CALL_BLOCK_TYPES or _media_kind(part) is not None:
+            continue
+        texts = [part.get(k) for k in ("text", "thinking", "reasoning", "refusal")]
+        if any(isinstance(t, str) for t in texts):
+            pieces += [t for t in texts if isinstance(t, str) and t]
+        else:
+            dumped = json.dumps(part, ensure_ascii=False, default=repr)
+            pieces.append(_BASE64_RUN.sub("", dumped))
+    return tuple(pieces)
 
 
 def _argument_text(value: object) -> str:

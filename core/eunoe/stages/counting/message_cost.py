@@ -24,21 +24,18 @@ MEDIA_TOKENS: dict[MediaKind, int] = {
     "video": 300,
     "file": 300,
 }
-# Joined parts may merge at the seam into fewer tokens than they take one by one.
-_SEAM_TOKENS = 2
 
 
 def _texts_of(message: Message) -> list[str]:
     """Texts of a message that a model reads, each once."""
-    texts = [message.text] if message.text else []
+    texts = list(message.pieces) if message.parts else [message.text] if message.text else []
     for call in message.calls:
         texts += [text for text in (call.name, call.arguments) if text]
-    return texts + [text for text in (message.reasoning, message.other) if text]
+    return [*texts, message.reasoning] if message.reasoning else texts
 
 
 def _fixed_cost(message: Message) -> int:
     cost = MESSAGE_FRAMING + CALL_FRAMING * len(message.calls)
-    cost += _SEAM_TOKENS * max(0, len(message.parts) - len(message.media) - 1)
     cost += sum(MEDIA_TOKENS[kind] for kind in message.media)
     return cost + (NAME_FRAMING if message.name else 0)
 

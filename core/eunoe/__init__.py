@@ -1,0 +1,55 @@
+"""eunoe: decides before each model call what the model sees of a long chat."""
+
+from eunoe.domain.budget import CompositeBudget, CostBudget, TokenBudget, TokenTargetBudget
+from eunoe.domain.conversation import Conversation
+from eunoe.domain.errors import (
+    BackendError,
+    BudgetError,
+    ChatFileError,
+    ConversationError,
+    EunoeError,
+    SettingsError,
+)
+from eunoe.domain.profile import PROFILES, ProviderProfile
+from eunoe.domain.report import (
+    Certificate,
+    Cut,
+    Decision,
+    Fate,
+    Placement,
+    Report,
+    Violation,
+)
+from eunoe.domain.settings import Settings
+from eunoe.pipeline.linting import lint
+from eunoe.pipeline.orchestrator import ContextOrchestrator
+from eunoe.pipeline.result import OrchestratorResult
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "PROFILES",
+    "BackendError",
+    "BudgetError",
+    "Certificate",
+    "ChatFileError",
+    "CompositeBudget",
+    "ContextOrchestrator",
+    "Conversation",
+    "ConversationError",
+    "CostBudget",
+    "Cut",
+    "Decision",
+    "EunoeError",
+    "Fate",
+    "OrchestratorResult",
+    "Placement",
+    "ProviderProfile",
+    "Report",
+    "Settings",
+    "SettingsError",
+    "TokenBudget",
+    "TokenTargetBudget",
+    "Violation",
+    "lint",
+]

@@ -1,0 +1,190 @@
+"""Fit a view into the budget exactly, and shorten a running turn that is too large for it."""
+
+from __future__ import annotations
+
+from eunoe.domain.atom import Atom
+from eunoe.domain.errors import BudgetError
+from eunoe.domain.report import Fate, Overrun
+from eunoe.pipeline.policies import whole_view
+from eunoe.pipeline.request import LIST_TOKENS, Request
+from eunoe.pipeline.view import Built, View, build_view
+from eunoe.stages.clipping import clip_sources, clip_text
+
+_ELIDED = "[result elided to save room; {tokens} tokens. Call the tool again if it is needed.]"
+_LEAST_CLIP_TOKENS = 24
+
+
+def fit_view(request: Request, view: View) -> Built:
+    """Build the view; while it is over the budget, leave out the oldest turn, then what was recalled.
+
+    The view is changed in place, so that the report says what was sent. The result may still be
+    over the budget: then the current turn alone is too large.
+    """
+    built = build_view(request, view)
+    while request.allowed is not None and built.tokens > request.allowed:
+        if not _give_way(request, view, built.tokens - request.allowed):
+            break
+        built = build_view(request, view)
+    return built
+
+
+def _give_way(request: Request, view: View, excess: int) -> bool:
+    """Leave out quoted atoms of least relevance, else the oldest turns; False if nothing is left."""
+    if view.quoted:
+        freed, scored = 0, view.scored
+        order = sorted(
+            range(len(view.quoted)),
+            key=lambda k: (scored.of(view.quoted[k]) if scored else 0.0, view.quoted[k].first),
+        )
+        gone: set[int] = set()
+        for k in order:
+            gone.add(k)
+            freed += request.tokens_of(view.quoted[k])
+            if freed >= excess:
+                break
+        view.quoted = [a for k, a in enumerate(view.quoted) if k not in gone]
+        return True
+    body = [a for a in view.in_place if not a.system]
+    if not body:
+        return False
+    freed, turn = 0, body[0].turn
+    last_turn = body[0].turn
+    for atom in body:
+        if freed >= excess and atom.turn != last_turn:
+            break
+        freed += request.tokens_of(atom)
+        last_turn = atom.turn
+    view.in_place = [a for a in view.in_place if a.system or a.turn > last_turn]
+    return turn <= last_turn
+
+
+def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overrun | None]:
+    """The current turn alone, shortened until it fits.
+
+    Finished results of the running loop become stubs, the oldest first; then results are clipped;
+    then, if ``on_overflow`` is ``truncate``, the user's own message. The task, the calls and the
+    reasoning stay.
+
+    Raises:
+        BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
+    """
+    view = View(in_place=[a for a in whole_view(request).in_place if a.system])
+    built = build_view(request, view)
+    needed, allowed = built.tokens, request.allowed or 0
+    if built.tokens <= allowed:
+        return view, built, None
+    if on_overflow != "keep":
+        for shorten in (_stub_results, _clip_results):
+            built = shorten(request, view, built)
+            if built.tokens <= allowed:
+                return view, built, None
+    if on_overflow == "truncate":
+        built = _clip_question(request, view, built)
+        if built.tokens <= allowed:
+            return view, built, None
+    if on_overflow == "raise":
+        raise BudgetError(needed, allowed)
+    return view, built, Overrun(needed=needed, allowed=allowed)
+
+
+def _finished_results(request: Request) -> list[tuple[Atom, int]]:
+    return [
+        (atom, i)
+        for atom in request.current_atoms
+        for i in atom.indices
+        if request.messages[i].is_result
+    ]
+
+
+def _stub_results(request: Request, view: View, built: Built) -> Built:
+    """Stub the oldest results, in steps down to the low mark, so that the prefix stays for a while.
+
+    The newest call's results are left alone.
+    """
+    results = _finished_results(request)
+    newest = results[-1][0] if results else None
+    open_results = [i for atom, i in results if atom is not newest]
+    allowed = request.allowed or 0
+    stubs: dict[int, tuple[str, Fate]] = {}
+    saved: dict[int, int] = {}
+    for i in open_results:
+        text = _ELIDED.format(tokens=request.entries[i].tokens)
+        size = request.counter.count(text) + 8
+        if size < request.entries[i].tokens:
+            stubs[i], saved[i] = (text, Fate.STUB), request.entries[i].tokens - size
+    chosen = _stubs_by_replay(request, built.tokens, allowed, saved)
+    for i in chosen:
+        view.shortened[i] = stubs[i]
+        view.reasons[i] = "an older result of the running turn was elided to save room"
+    view.truncated = view.truncated or bool(chosen)
+    return build_view(request, view) if chosen else built
+
+
+def _stubs_by_replay(
+    request: Request, total: int, allowed: int, saved: dict[int, int]
+) -> list[int]:
+    """Which results are stubs now, found by replaying the steps of the turn with water marks."""
+    start, size = request.turn_start, len(request.entries)
+    turn_tokens = [request.entries[i].tokens for i in range(start, size)]
+    used = total - sum(turn_tokens)
+    low = used + int((allowed - used) * max(0.5, request.settings.low_water))
+    waiting: list[int] = []
+    chosen: list[int] = []
+    for k in range(size - start + 1):
+        i = start + k
+        at_request = k == size - start or request.messages[i].role == "assistant"
+        if at_request and used > allowed:
+            while waiting and used > low:
+                chosen.append(waiting[0])
+                used -= saved[waiting.pop(0)]
+        if k < size - start:
+            used += turn_tokens[k]
+            if i in saved:
+                waiting.append(i)
+    return chosen
+
+
+def _clip_results(request: Request, view: View, built: Built) -> Built:
+    """Clip the results that are left, the largest first, until the turn fits."""
+    sizes = sorted(
+        ((request.entries[i].tokens, i) for _, i in _finished_results(request)),
+        key=lambda x: (-x[0], x[1]),
+    )
+    for size, i in sizes:
+        excess = built.tokens - (request.allowed or 0)
+        if excess <= 0:
+            break
+        if i in view.shortened and view.shortened[i][1] is Fate.STUB:
+            continue
+        target = max(_LEAST_CLIP_TOKENS, size - 4 - excess - 4)
+        built = _clip_one(request, view, built, i, target)
+    return built
+
+
+def _clip_question(request: Request, view: View, built: Built) -> Built:
+    """Clip the user's message: inside quoted sources first, then its middle."""
+    place = request.question
+    if place is None:
+        return built
+    excess = built.tokens - (request.allowed or 0)
+    target = request.counter.count(request.messages[place].text) - excess - 4
+    return _clip_one(request, view, built, place, target) if target > 4 else built
+
+
+def _clip_one(request: Request, view: View, built: Built, i: int, target: int) -> Built:
+    text = request.messages[i].text
+    clipped = clip_sources(text, target, request.counter.count) or clip_text(
+        text, target, request.counter.count
+    )
+    if clipped is None or len(clipped) >= len(text):
+        return built
+    view.shortened[i] = (clipped, Fate.GIST)
+    view.reasons[i] = "larger than the budget; its middle was cut out"
+    view.truncated = True
+    return build_view(request, view)
+
+
+def list_tokens(request: Request) -> int:
+    """Tokens of the input as it was given, list framing included."""
+    line = request.timeline
+    return int(line.tokens[-1]) + (LIST_TOKENS if request.entries else 0)

@@ -1,0 +1,39 @@
+"""Is this list valid for this provider? The same rules that check every outgoing list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eunoe.domain.profile import profile_of
+from eunoe.domain.report import Violation
+from eunoe.stages.counting.message_cost import count_messages_batch, count_tools
+from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
+from eunoe.stages.validity import check_messages
+from eunoe.wire.openai import read_message
+
+
+def lint(
+    messages: Sequence[Mapping[str, Any]],
+    profile: str = "openai",
+    *,
+    budget: int | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    model_id: str | None = None,
+) -> tuple[Violation, ...]:
+    """Every rule of the profile that the list breaks, and whether it is over the budget.
+
+    Raises:
+        SettingsError: there is no such profile.
+    """
+    read = [read_message(m) for m in messages]
+    found = check_messages(read, profile_of(model_id, profile))
+    if budget:
+        counter = find_tokenizer(family_of(model_id))
+        total = sum(count_messages_batch(read, counter)) + (3 if read else 0)
+        total += count_tools(tools, counter) if tools else 0
+        if total > budget:
+            found.append(
+                Violation("over-budget", len(read), f"{total} tokens, {budget} allowed")
+            )
+    return tuple(found)

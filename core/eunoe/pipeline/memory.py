@@ -1,0 +1,168 @@
+"""What is remembered between requests: facts by content, and the grown part of each chat.
+
+Nothing here can change an answer: every fact is a pure function of content, and a chat's part is a
+pure function of its messages, so a cold start gives the same bytes. Both are bounded in size.
+"""
+
+from __future__ import annotations
+
+import marshal
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from eunoe.domain.flag import FlagReading
+from eunoe.domain.message import Message
+from eunoe.domain.ports import TokenCounter
+from eunoe.stages.counting.message_cost import count_messages_batch
+from eunoe.stages.flags import read_flags
+from eunoe.stages.scoring.analysis import TextAnalysis, analyse_text
+from eunoe.wire.openai import read_message
+
+_ENTRY_OVERHEAD_BYTES = 900
+_SMALL_TEXT_FACTOR = 6
+
+
+class ContentEntry:
+    """The facts of one content: the message, its tokens, its flags, its terms."""
+
+    __slots__ = ("analysis", "counted_by", "message", "reading", "tokens")
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self.tokens = -1
+        self.counted_by = ""
+        self.analysis: TextAnalysis | None = None
+        self.reading: FlagReading | None = (
+            read_flags(message.text) if message.role == "user" and message.text[:1] == "!" else None
+        )
+
+    def analysed(self) -> TextAnalysis:
+        """The terms and entities of the text; found at first use."""
+        if self.analysis is None:
+            message = self.message
+            text = message.text
+            if message.calls:
+                calls = " ".join(f"{c.name} {c.arguments}" for c in message.calls)
+                text = f"{text}\n{calls}" if text else calls
+            self.analysis = analyse_text(text, role=message.role, name=message.name)
+        return self.analysis
+
+
+class ContentMemory:
+    """Entries by content, bounded by bytes: two generations, the older one is dropped when full.
+
+    Safe across threads: a lost race costs a second reading, never a wrong fact.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._half = max(1, max_bytes // 2)
+        self._young: dict[object, ContentEntry] = {}
+        self._old: dict[object, ContentEntry] = {}
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def read_all(self, raws: Sequence[Mapping[str, Any]]) -> list[ContentEntry]:
+        """The entry of each message; O(1) for a content met before."""
+        young = self._young
+        found: list[ContentEntry] = []
+        for raw in raws:
+            content = raw.get("content")
+            if type(content) is str and len(raw) == 2:
+                key: object = (raw.get("role"), content)
+            else:
+                key = _content_key(raw)
+            try:
+                entry = young.get(key)
+            except TypeError:
+                key = _content_key(raw)
+                entry = young.get(key)
+            if entry is None:
+                entry = self._meet(key, raw)
+                young = self._young
+            found.append(entry)
+        return found
+
+    def _meet(self, key: object, raw: Mapping[str, Any]) -> ContentEntry:
+        with self._lock:
+            entry = self._young.get(key) or self._old.pop(key, None)
+            if entry is None:
+                entry = ContentEntry(read_message(raw))
+            self._young[key] = entry
+            size = len(key) if isinstance(key, bytes) else len(entry.message.text)
+            self._bytes += size * _SMALL_TEXT_FACTOR + _ENTRY_OVERHEAD_BYTES
+            if self._bytes > self._half:
+                self._old, self._young, self._bytes = self._young, {}, 0
+            return entry
+
+
+def _content_key(raw: Mapping[str, Any]) -> bytes:
+    try:
+        return marshal.dumps(raw, 2)
+    except (ValueError, TypeError):
+        return repr(raw).encode("utf-8", "surrogatepass")
+
+
+def count_entries(entries: Sequence[ContentEntry], counter: TokenCounter) -> None:
+    """Give every entry its tokens; only those not counted by this counter are counted."""
+    name = counter.name
+    missing = list({id(e): e for e in entries if e.counted_by != name}.values())
+    if missing:
+        counts = count_messages_batch([e.message for e in missing], counter)
+        for entry, tokens in zip(missing, counts, strict=True):
+            entry.tokens, entry.counted_by = tokens, name
+
+
+class Grown:
+    """The part of a chat that no longer changes, for ``ChatMemory``."""
+
+    def __init__(self, counted_by: str) -> None:
+        self.entries: list[ContentEntry] = []
+        self.counted_by = counted_by
+        self.busy = False
+
+    def opens(self, entries: Sequence[ContentEntry]) -> bool:
+        """Whether all its messages open the given list."""
+        size = len(self.entries)
+        if size and self.entries[-1] is not entries[size - 1]:
+            return False
+        return list(entries[:size]) == self.entries
+
+
+GrownState = TypeVar("GrownState", bound=Grown)
+
+
+class ChatMemory(Generic[GrownState]):
+    """The grown part of recent chats, found again by its messages: least recently used goes."""
+
+    def __init__(self, max_chats: int = 64) -> None:
+        self._max_chats = max_chats
+        self._chats: list[GrownState] = []
+        self._lock = threading.Lock()
+
+    def find(
+        self, entries: Sequence[ContentEntry], counted_by: str, make: Callable[[], GrownState]
+    ) -> GrownState:
+        """The longest remembered chat of which all messages open this one, else a new one.
+
+        The state comes locked for this caller alone: other requests of the chat make their own.
+        """
+        with self._lock:
+            best: GrownState | None = None
+            for state in self._chats:
+                size = len(state.entries)
+                fits = counted_by == state.counted_by and (best is None or size > len(best.entries))
+                if fits and size <= len(entries) and not state.busy and state.opens(entries):
+                    best = state
+            if best is None:
+                best = make()
+            else:
+                self._chats.remove(best)
+            best.busy = True
+            self._chats.append(best)
+            del self._chats[: -self._max_chats]
+            return best
+
+    def release(self, state: GrownState) -> None:
+        """Give the state back for the next request of the chat."""
+        state.busy = False

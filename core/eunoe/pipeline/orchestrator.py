@@ -1,0 +1,291 @@
+"""The one entry: a conversation goes in, a valid list within the budget comes out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from eunoe.domain.budget import Budget, TokenBudget
+from eunoe.domain.conversation import Conversation
+from eunoe.domain.errors import SettingsError
+from eunoe.domain.ports import TokenCounter
+from eunoe.domain.profile import profile_of
+from eunoe.domain.report import DecisionList, Fate, Overrun, Placement, Report
+from eunoe.domain.settings import POLICY_NAMES, Settings
+from eunoe.pipeline.fitting import fit_view, list_tokens, shorten_turn
+from eunoe.pipeline.memory import ChatMemory, ContentMemory, count_entries
+from eunoe.pipeline.policies import decide, whole_view
+from eunoe.pipeline.request import Request, strip_flags
+from eunoe.pipeline.result import OrchestratorResult
+from eunoe.pipeline.transcript import Transcript, last_turn_start
+from eunoe.pipeline.view import Built, View, fates_of
+from eunoe.stages.counting.message_cost import count_tools
+from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
+from eunoe.stages.validity import check_messages
+
+OnOverflow = Literal["raise", "truncate", "keep"]
+OVERFLOW_CHOICES = ("raise", "truncate", "keep")
+
+
+class ContextOrchestrator:
+    """Decides before each model call what the model sees.
+
+    One instance may serve many chats, users and threads: it remembers facts by content alone, and
+    what it remembers never changes an answer.
+
+    Args:
+        budget: how much may be sent; none means no limit.
+        settings: the knobs.
+        on_overflow: what to do when the system messages and the current turn alone are too large:
+            ``raise`` a ``BudgetError``, ``truncate`` the user's message, or ``keep`` them as they are.
+        token_counter: counts tokens; by default the tokenizer of the model, if its vocabulary is
+            on this machine, else an estimate. Never the network.
+        flag_cap: tokens to which flags such as ``!full`` may raise the budget; by default no flag
+            raises it.
+
+    Raises:
+        SettingsError: a setting is not allowed.
+    """
+
+    def __init__(
+        self,
+        budget: Budget | None = None,
+        *,
+        settings: Settings | None = None,
+        on_overflow: OnOverflow = "raise",
+        token_counter: TokenCounter | None = None,
+        flag_cap: int | None = None,
+    ) -> None:
+        if on_overflow not in OVERFLOW_CHOICES:
+            raise SettingsError("on_overflow", on_overflow, ", ".join(OVERFLOW_CHOICES))
+        self.budget: Budget = budget if budget is not None else TokenBudget()
+        self.settings = settings if settings is not None else Settings()
+        self.on_overflow: OnOverflow = on_overflow
+        self._counter = token_counter
+        self._flag_cap = flag_cap
+        self._contents = ContentMemory(self.settings.memory_bytes)
+        self._chats: ChatMemory[Transcript] = ChatMemory()
+
+    async def process(
+        self,
+        conversation: Conversation,
+        *,
+        model_id: str | None = None,
+        profile: str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        output_reserve: int | None = None,
+        usage: Mapping[str, Any] | None = None,
+        session_id: str | None = None,
+        policy: str | None = None,
+        budget: Budget | None = None,
+    ) -> OrchestratorResult:
+        """The same as ``process_sync``, with the work off the event loop."""
+        return await asyncio.to_thread(
+            self.process_sync,
+            conversation,
+            model_id=model_id,
+            profile=profile,
+            tools=tools,
+            output_reserve=output_reserve,
+            usage=usage,
+            session_id=session_id,
+            policy=policy,
+            budget=budget,
+        )
+
+    def process_sync(
+        self,
+        conversation: Conversation,
+        *,
+        model_id: str | None = None,
+        profile: str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        output_reserve: int | None = None,
+        usage: Mapping[str, Any] | None = None,
+        session_id: str | None = None,
+        policy: str | None = None,
+        budget: Budget | None = None,
+    ) -> OrchestratorResult:
+        """The list that the model should see now.
+
+        Args:
+            conversation: the whole chat, the current question and running tool steps last.
+            model_id: chooses the tokenizer and the provider's rules.
+            profile: name of the rules, over what the model id says.
+            tools: schemas sent along; they take room.
+            output_reserve: tokens to leave for the answer.
+            usage: what the provider reported for the last request.
+            session_id: whose chat; plays no part in what is chosen.
+            policy: over the settings' policy, for this request.
+            budget: over the orchestrator's budget, for this request.
+
+        Returns:
+            The caller's own objects in order, unless something had to be cut or mended.
+
+        Raises:
+            BudgetError: the part that may not be cut is too large, and ``on_overflow`` is ``raise``.
+            SettingsError: an unknown profile or policy.
+        """
+        name = policy or self.settings.policy
+        if name not in POLICY_NAMES:
+            raise SettingsError("policy", name, ", ".join(POLICY_NAMES))
+        counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
+        tool_tokens = count_tools(tools, counter) if tools else 0
+        reserve = max(0, output_reserve or 0)
+        limit = (budget or self.budget).allowed_tokens(None)
+        entries = self._contents.read_all(conversation.raw)
+        flags = strip_flags(conversation.raw, entries, self._contents, self.settings)
+        count_entries(flags.entries, counter)
+        finished = flags.entries[: last_turn_start(flags.entries)]
+        transcript = self._chats.find(finished, counter.name, lambda: Transcript(counter.name))
+        try:
+            known = len(transcript.entries)
+            if known < len(finished):
+                transcript.grow(finished[known:])
+            limit = self._limit_by_flags(limit, flags.now.full, flags.now.target)
+            request = Request(
+                raws=flags.raws,
+                entries=flags.entries,
+                transcript=transcript,
+                profile=profile_of(model_id, profile),
+                counter=counter,
+                memory=self._contents,
+                settings=_settings_by_flags(self.settings, flags.now.pair_coherence, flags.now.tool_penalty),
+                flags=flags,
+                allowed=max(0, limit - tool_tokens - reserve) if limit else None,
+            )
+            return self._answer(
+                conversation, request, flags.now.policy or name, limit, tool_tokens, reserve
+            )
+        finally:
+            self._chats.release(transcript)
+
+    def drain(self) -> None:
+        """Finish the work that is done after an answer. There is none without a summariser."""
+
+    def _limit_by_flags(self, limit: int, full: bool, target: int | None) -> int:
+        """The limit with ``!full`` and ``!target`` applied; never above the operator's cap."""
+        if not limit or not (full or target):
+            return min(limit, target) if limit and target else limit or (target or 0)
+        cap = max(limit, self._flag_cap or 0)
+        return cap if full else min(cap, target or cap)
+
+    def _answer(
+        self,
+        conversation: Conversation,
+        request: Request,
+        policy: str,
+        limit: int,
+        tool_tokens: int,
+        reserve: int,
+    ) -> OrchestratorResult:
+        before = list_tokens(request)
+        fits = request.allowed is None or before <= request.allowed
+        if fits and _is_fine(request):
+            view, built, overrun = None, None, None
+        else:
+            view, built, overrun = self._decide(request, policy, fits)
+        report = _make_report(request, view, built, overrun, before)
+        report = replace(
+            report,
+            policy=policy,
+            budget=limit,
+            tool_tokens=tool_tokens,
+            reserve=reserve,
+            tokens_before=before + tool_tokens,
+            tokens_after=report.tokens_after + tool_tokens,
+        )
+        if built is None:
+            placements = tuple(
+                Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw)
+            )
+            return OrchestratorResult(
+                conversation=conversation, placements=placements, report=report
+            )
+        placements = tuple(
+            Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate)
+            for s in built.slots
+        )
+        sent = Conversation(tuple(p.message for p in placements), conversation.session_id)
+        return OrchestratorResult(conversation=sent, placements=placements, report=report)
+
+    def _decide(
+        self, request: Request, policy: str, fits: bool
+    ) -> tuple[View, Built, Overrun | None]:
+        """The view by the policy; by the whole history if that fits; by the turn alone if it must."""
+        if fits or policy == "off":
+            view = whole_view(request)
+            built = fit_view(request, view) if policy != "off" else _build_whole(request, view)
+            if request.allowed is None or built.tokens <= request.allowed or policy == "off":
+                return view, built, None
+        view = decide(request, policy)
+        built = fit_view(request, view)
+        if request.allowed is None or built.tokens <= request.allowed:
+            return view, built, None
+        return shorten_turn(request, self.on_overflow)
+
+
+def model_counter(model_id: str | None, scale_by_family: bool) -> TokenCounter:
+    """The counter of a model: its own tokenizer, else the common one, scaled only if asked for."""
+    counter = find_tokenizer(family_of(model_id))
+    return counter if counter.exact or scale_by_family else find_tokenizer("o200k")
+
+
+def _build_whole(request: Request, view: View) -> Built:
+    return fit_view(replace_allowed(request), view)
+
+
+def replace_allowed(request: Request) -> Request:
+    """The request without a limit."""
+    return replace(request, allowed=None)
+
+
+def _is_fine(request: Request) -> bool:
+    """Nothing to change: no flag to strip or to follow, and no rule broken."""
+    if request.flags.stripped or request.flags.now.context is not None:
+        return False
+    if any(f.drop for f in request.flags.by_message.values()):
+        return False
+    return not check_messages(request.messages, request.profile)
+
+
+def _settings_by_flags(
+    settings: Settings, pair_coherence: float | None, tool_penalty: float | None
+) -> Settings:
+    if pair_coherence is not None:
+        settings = replace(settings, pair_coherence=pair_coherence)
+    return settings if tool_penalty is None else replace(settings, tool_penalty=tool_penalty)
+
+
+def _make_report(
+    request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
+) -> Report:
+    line = request.timeline
+    tokens = (line.tokens[1:] - line.tokens[:-1]).tolist()
+    counter, size = request.counter, len(request.entries)
+    fates = (
+        dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
+    )
+    scores = view.scored.values if view is not None and view.scored is not None else ()
+    return Report(
+        decisions=DecisionList(tokens, fates, scores, view.reasons if view else {}),
+        tokens_before=before,
+        tokens_after=before if built is None else built.tokens,
+        budget=0,
+        tokenizer=counter.name,
+        estimated=not counter.exact,
+        profile=request.profile.name,
+        cut=view.cut if view else None,
+        recalled=sum(1 for f in fates.values() if f is Fate.RECALLED),
+        recall_reason=view.recall_reason if view else "",
+        certificate=view.certificate if view else None,
+        mended=tuple(built.mended) if built else (),
+        warnings=request.flags.warnings,
+        violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
+        truncated=view.truncated if view else False,
+        infeasible=overrun,
+    )
+
+

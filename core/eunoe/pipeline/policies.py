@@ -1,0 +1,219 @@
+"""The policies: which messages stand in place, and which come back in the quoted block.
+
+``stable``: a window that only grows between cuts, and recall for the questions that need it.
+``relevance``: the knapsack over the whole history, kept messages in place.
+``window``: the newest turns that fit. ``off``: everything, mended only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eunoe.domain.atom import Atom
+from eunoe.domain.report import Cut
+from eunoe.pipeline.gate import need_of_recall
+from eunoe.pipeline.recall import Choice, choose_atoms, score_history
+from eunoe.pipeline.request import LIST_TOKENS, Request
+from eunoe.pipeline.view import View
+from eunoe.stages.window import WaterMarks, WindowStart, newest_that_fit, replay_window
+
+
+def whole_view(request: Request) -> View:
+    """Everything in place, but what a flag leaves out."""
+    start = context_start(request)
+    return View(in_place=_from(request, start), cut=_cut(request, start, declared=False))
+
+
+def decide(request: Request, policy: str) -> View:
+    """The view that a policy wants, before it is fitted to the budget exactly."""
+    if policy == "relevance":
+        return relevance_view(request)
+    if policy == "window":
+        return window_view(request)
+    return stable_view(request) if policy == "stable" else whole_view(request)
+
+
+def context_start(request: Request) -> int:
+    """Where ``!context=N`` lets the history begin; 0 without the flag."""
+    wanted = request.flags.now.context
+    turns = request.transcript.turns.view()
+    if wanted is None or wanted > len(turns):
+        return 0
+    return request.turn_start if wanted <= 1 else int(turns[len(turns) - wanted + 1])
+
+
+def is_dropped(request: Request, atom: Atom) -> bool:
+    """Whether a flag leaves the atom out."""
+    flags = request.flags.by_message
+    return bool(flags) and any(i in flags and flags[i].drop for i in atom.indices)
+
+
+def forced_atoms(request: Request) -> list[Atom]:
+    """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages."""
+    flags, now = request.flags.by_message, request.flags.now
+    wanted = {
+        i
+        for i, f in flags.items()
+        if f.pin or (now.keep_tag is not None and f.tag == now.keep_tag)
+    }
+    if now.recent:
+        size = request.turn_start
+        wanted.update(range(max(0, size - now.recent), size))
+    if not wanted:
+        return []
+    return [
+        a
+        for a in request.atoms_between(0, request.turn_start)
+        if not a.system and wanted.intersection(a.indices) and not is_dropped(request, a)
+    ]
+
+
+def _from(request: Request, start: int) -> list[Atom]:
+    """System atoms before ``start``, and every atom from there to the current turn."""
+    end = request.turn_start
+    before = [a for a in request.atoms_between(0, start) if a.system]
+    after = [a for a in request.atoms_between(start, end) if not is_dropped(request, a)]
+    return before + after
+
+
+def _cut(request: Request, start: int, *, declared: bool) -> Cut | None:
+    if start <= 0:
+        return None
+    line = request.timeline
+    dropped = int(line.tokens[start] - line.system_tokens[start])
+    return Cut(index=start, tokens_dropped=dropped, declared=declared) if dropped else None
+
+
+def _room(request: Request, forced: Sequence[Atom]) -> int:
+    allowed = request.allowed if request.allowed is not None else 1 << 60
+    return allowed - LIST_TOKENS - sum(request.tokens_of(a) for a in forced)
+
+
+def window_view(request: Request) -> View:
+    """The newest turns that fit, cut anew at each request."""
+    forced = forced_atoms(request)
+    start = newest_that_fit(request.timeline, _room(request, forced), len(request.entries))
+    start = max(start, context_start(request))
+    return _with_forced(request, start, forced, View(in_place=[]), declared=True)
+
+
+def stable_view(request: Request) -> View:
+    """The window that keeps the cache, and what this question needs from before it."""
+    forced = forced_atoms(request)
+    room = _room(request, forced)
+    size, settings = len(request.entries), request.settings
+    asked = min(size, (request.question or request.turn_start) + 1)
+    marks = WaterMarks(room=room, high=settings.high_water, low=settings.low_water)
+    window = replay_window(request.timeline, marks, start=0, after=0, stop=asked)
+    floor = context_start(request)
+    recalled, view = Choice(), View(in_place=[])
+    if floor == 0 and window.start > 0:
+        recalled, window = _recall_beside(request, view, window, marks, asked)
+    marks = WaterMarks(
+        room=room, high=settings.high_water, low=settings.low_water, extra=recalled.tokens
+    )
+    fresh = window.fresh
+    if size > asked:
+        window = replay_window(
+            request.timeline, marks, start=window.start, after=asked, stop=size
+        )
+        fresh = window.fresh
+    if window.fits:
+        view.quoted = list(recalled.atoms)
+        view.certificate = recalled.certificate
+    elif recalled.atoms:
+        view.recall_reason = "what was recalled had to make room for the running turn"
+    return _with_forced(request, max(window.start, floor), forced, view, declared=fresh)
+
+
+def _recall_beside(
+    request: Request, view: View, window: WindowStart, marks: WaterMarks, asked: int
+) -> tuple[Choice, WindowStart]:
+    """What comes back beside the window; a plain question about far back may shrink the window."""
+    scored = score_history(request)
+    view.scored = scored
+    need = need_of_recall(request, scored, window.start)
+    view.recall_reason = need.reason
+    if need.depth == "none":
+        return Choice(), window
+    settings, line = request.settings, request.timeline
+    head = int(line.system_tokens[asked])
+    room = marks.room - head
+    free = marks.room - line.used(window.start, asked)
+    if need.depth == "deep":
+        window, free = _shrunk_window(request, window, marks, asked, room)
+        share = settings.deep_recall_share
+    else:
+        share = settings.recall_share
+    budget = min(free, int(room * share))
+    older = [
+        a
+        for a in request.atoms_between(0, window.start)
+        if not is_dropped(request, a) and not _is_forced(request, a)
+    ]
+    return choose_atoms(request, scored, older, budget, quoted=True), window
+
+
+def _shrunk_window(
+    request: Request, window: WindowStart, marks: WaterMarks, asked: int, room: int
+) -> tuple[WindowStart, int]:
+    """A shorter window for this turn alone, so that deep recall has room."""
+    line = request.timeline
+    keep = int(line.system_tokens[asked]) + int(room * (1 - request.settings.deep_recall_share))
+    start = max(window.start, newest_that_fit(line, keep, asked))
+    free = marks.room - line.used(start, asked)
+    return WindowStart(start, window.fresh or start > window.start, True), free
+
+
+def _is_forced(request: Request, atom: Atom) -> bool:
+    flags = request.flags.by_message
+    return bool(flags) and any(i in flags and flags[i].pin for i in atom.indices)
+
+
+def relevance_view(request: Request) -> View:
+    """The knapsack over the whole history; kept messages stand in place where roles allow it."""
+    forced = forced_atoms(request)
+    scored = score_history(request)
+    size = len(request.entries)
+    line = request.timeline
+    current = line.used(request.turn_start, size)
+    budget = _room(request, forced) - current
+    held = {a.first for a in forced}
+    older = [
+        a
+        for a in request.atoms_between(context_start(request), request.turn_start)
+        if a.first not in held and not a.broken and not is_dropped(request, a)
+    ]
+    quoted = request.profile.alternate
+    choice = choose_atoms(request, scored, older, budget, quoted=quoted)
+    view = View(in_place=[], scored=scored, certificate=choice.certificate)
+    systems = [a for a in request.atoms_between(0, request.turn_start) if a.system]
+    if quoted:
+        view.quoted = sorted([*choice.atoms, *forced], key=lambda a: a.first)
+        view.in_place = systems
+    else:
+        view.in_place = sorted([*systems, *choice.atoms, *forced], key=lambda a: a.first)
+    view.recall_reason = "the whole history was ranked by relevance to the question"
+    view.cut = _cut(request, request.turn_start, declared=True)
+    return view
+
+
+def _with_forced(
+    request: Request, start: int, forced: Sequence[Atom], view: View, *, declared: bool
+) -> View:
+    """The view from ``start``, forced atoms before it added: users in place, others quoted."""
+    view.in_place = _from(request, start)
+    view.cut = _cut(request, start, declared=declared)
+    early = [a for a in forced if a.first < start]
+    in_place_ok = not request.profile.alternate
+    for atom in early:
+        message = request.messages[atom.first]
+        view.reasons[atom.first] = "kept by a flag"
+        if in_place_ok and message.role == "user":
+            view.in_place.append(atom)
+        else:
+            view.quoted.append(atom)
+    view.in_place.sort(key=lambda a: a.first)
+    view.quoted.sort(key=lambda a: a.first)
+    return view
+

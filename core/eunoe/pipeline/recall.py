@@ -1,0 +1,116 @@
+"""Bring back older messages that this question needs: candidates, gate, choice, quotation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eunoe.domain.atom import Atom
+from eunoe.domain.report import Certificate
+from eunoe.pipeline.arrangement import spoken_text
+from eunoe.pipeline.request import Request
+from eunoe.stages.quoting import BLOCK_TOKENS, LINE_TOKENS, Quotation, quote_block
+from eunoe.stages.scoring.price import price_relevance
+from eunoe.stages.selection.candidates import SelectionCandidates
+from eunoe.stages.selection.selecting import select_items
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """Relevance of every finished message to the question, shape (n,), in [0, 1]."""
+
+    values: NDArray[np.float64]
+
+    def of(self, atom: Atom) -> float:
+        """The relevance of an atom: its best message's."""
+        inside = [i for i in atom.indices if i < len(self.values)]
+        return float(max(self.values[i] for i in inside)) if inside else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What was chosen of the older messages.
+
+    Attributes:
+        atoms: chosen atoms, oldest first.
+        tokens: what they take, quotation included.
+        certificate: how good the choice is.
+    """
+
+    atoms: tuple[Atom, ...] = ()
+    tokens: int = 0
+    certificate: Certificate | None = None
+
+
+def score_history(request: Request) -> Scored:
+    """Relevance of the finished turns to the current question; zeros if there is no question."""
+    size = request.turn_start
+    if request.question is None or not size:
+        return Scored(np.zeros(size))
+    query = request.entries[request.question].analysed()
+    values = request.transcript.indexed().relevance(query, upto=size).values
+    return Scored(weigh_by_flags(request, values))
+
+
+def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The relevance with the ``!weight`` of flagged messages applied, kept within [0, 1]."""
+    weighted = values
+    for i, flags in request.flags.by_message.items():
+        if flags.weight is not None and i < len(values):
+            weighted = weighted.copy() if weighted is values else weighted
+            weighted[i] = min(1.0, weighted[i] * flags.weight)
+    return weighted
+
+
+def choose_atoms(
+    request: Request, scored: Scored, atoms: Sequence[Atom], budget: int, *, quoted: bool
+) -> Choice:
+    """The knapsack over atoms: the most relevance that fits in the budget.
+
+    Args:
+        atoms: what may be chosen; system atoms are left out.
+        budget: tokens.
+        quoted: whether the choice will stand in a quoted block, which has its own framing.
+    """
+    room = budget - BLOCK_TOKENS if quoted else budget
+    floor = request.settings.recall_floor
+    open_atoms = [a for a in atoms if not a.system and scored.of(a) >= floor]
+    if room <= 0 or not open_atoms:
+        return Choice()
+    worth = np.array([scored.of(a) for a in open_atoms])
+    if len(open_atoms) > request.settings.max_candidates:
+        best = np.sort(np.argsort(-worth, kind="stable")[: request.settings.max_candidates])
+        open_atoms, worth = [open_atoms[i] for i in best], worth[best]
+    extra = LINE_TOKENS - 2 if quoted else 0
+    cost = np.array([request.tokens_of(a) + extra * len(a.indices) for a in open_atoms])
+    candidates = SelectionCandidates.of(price_relevance(worth, cost), cost, room)
+    selection = select_items(candidates, exponent=0.0)
+    chosen = tuple(open_atoms[i] for i in selection.chosen)
+    return Choice(
+        atoms=chosen,
+        tokens=int(selection.cost) + (BLOCK_TOKENS if quoted else 0) if chosen else 0,
+        certificate=Certificate(
+            value=selection.certificate.value, upper_bound=selection.certificate.upper_bound
+        ),
+    )
+
+
+def quotation_of(request: Request, atoms: Sequence[Atom]) -> str:
+    """The quoted block for some atoms; empty for none."""
+    first = request.messages[0] if request.messages else None
+    offset = 0 if first is not None and first.role == "user" else -1
+    quotations = [
+        Quotation(atom.turn + offset, _speaker(request, i), text)
+        for atom in sorted(atoms, key=lambda a: a.first)
+        for i in atom.indices
+        if (text := spoken_text(request.messages[i]))
+    ]
+    return quote_block(quotations) if quotations else ""
+
+
+def _speaker(request: Request, i: int) -> str:
+    message = request.messages[i]
+    return message.name if message.name and message.role == "user" else message.role

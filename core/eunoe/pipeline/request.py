@@ -1,0 +1,192 @@
+"""One request, read and counted: what every policy starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from eunoe.domain.atom import Atom
+from eunoe.domain.flag import NO_FLAGS, FlagReading, Flags
+from eunoe.domain.message import Message
+from eunoe.domain.ports import TokenCounter
+from eunoe.domain.profile import ProviderProfile
+from eunoe.domain.settings import Settings
+from eunoe.pipeline.memory import ContentEntry, ContentMemory, count_entries
+from eunoe.pipeline.transcript import (
+    Transcript,
+    chat_timeline,
+    count_call_ids,
+    shifted_atom,
+)
+from eunoe.stages.atoms import build_atoms, opens_turn
+from eunoe.stages.flags import flags_in_force, lock_flags
+from eunoe.stages.window import Timeline
+from eunoe.wire.rewriting import without_prefix
+
+LIST_TOKENS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadFlags:
+    """The flags of a chat: those in force now, those of each message, and the stripped input."""
+
+    raws: tuple[Mapping[str, Any], ...]
+    entries: list[ContentEntry]
+    stripped: frozenset[int]
+    now: Flags
+    by_message: Mapping[int, Flags]
+    warnings: tuple[str, ...]
+
+
+def strip_flags(
+    raws: tuple[Mapping[str, Any], ...],
+    entries: list[ContentEntry],
+    memory: ContentMemory,
+    settings: Settings,
+) -> ReadFlags:
+    """Read the flags of every user message, and take them out of what the model sees."""
+    flagged = [i for i, e in enumerate(entries) if e.reading is not None]
+    if not flagged or not settings.read_flags:
+        return ReadFlags(
+            raws=raws,
+            entries=entries,
+            stripped=frozenset(),
+            now=NO_FLAGS,
+            by_message={},
+            warnings=(),
+        )
+    new_raws, new_entries = list(raws), list(entries)
+    stripped: set[int] = set()
+    readings: list[tuple[int, FlagReading]] = []
+    warnings: list[str] = []
+    for i in flagged:
+        reading = entries[i].reading
+        if reading is None:
+            continue
+        if not reading.rest.strip() and len(entries[i].message.parts) < 2:
+            continue  # flags and nothing else: an empty message would be refused
+        warnings += [f"message {i}: {p}" for p in reading.problems]
+        reading, locked = lock_flags(reading, settings.locked_flags)
+        warnings += [f"message {i}: !{name} is locked by the operator" for name in locked]
+        readings.append((i, reading))
+        if not reading.problems:
+            new_raws[i] = without_prefix(raws[i], len(entries[i].message.text) - len(reading.rest))
+            new_entries[i] = memory.read_all([new_raws[i]])[0]
+            stripped.add(i)
+    current = _newest_question(entries)
+    spoken = [r for i, r in readings if current is None or i <= current]
+    if not readings or readings[-1][0] != current:
+        spoken.append(FlagReading())
+    return ReadFlags(
+        raws=tuple(new_raws),
+        entries=new_entries,
+        stripped=frozenset(stripped),
+        now=flags_in_force(spoken),
+        by_message={i: r.flags for i, r in readings},
+        warnings=tuple(warnings),
+    )
+
+
+def _newest_question(entries: Sequence[ContentEntry]) -> int | None:
+    for i in range(len(entries) - 1, -1, -1):
+        before = entries[i - 1].message if i else None
+        if opens_turn(entries[i].message, before):
+            return i
+    return None
+
+
+@dataclass(kw_only=True)
+class Request:
+    """A request ready for a policy.
+
+    Attributes:
+        raws: the input, flags stripped; ``entries`` are its facts, counted.
+        transcript: the finished turns; the current turn begins at its end.
+        profile: whose rules the list must pass.
+        counter: counts tokens.
+        memory: reads messages that are written anew.
+        settings: the knobs, flags of this turn already applied.
+        flags: what was read of the flags.
+        allowed: tokens allowed for messages and list framing; None without a limit.
+    """
+
+    raws: tuple[Mapping[str, Any], ...]
+    entries: list[ContentEntry]
+    transcript: Transcript
+    profile: ProviderProfile
+    counter: TokenCounter
+    memory: ContentMemory
+    settings: Settings
+    flags: ReadFlags
+    allowed: int | None
+
+    @property
+    def turn_start(self) -> int:
+        """Where the current turn begins."""
+        return len(self.transcript.entries)
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        """The input as values."""
+        return [e.message for e in self.entries]
+
+    @cached_property
+    def question(self) -> int | None:
+        """Place of the message that opens the current turn; None if no user message does."""
+        i = self.turn_start
+        if i >= len(self.entries):
+            return None
+        before = self.messages[i - 1] if i else None
+        if opens_turn(self.messages[i], before):
+            return i
+        return next((k for k in range(i, len(self.messages)) if opens_turn(self.messages[k], None)), None)
+
+    @cached_property
+    def current_atoms(self) -> list[Atom]:
+        """The atoms of the current turn."""
+        start = self.turn_start
+        messages = [e.message for e in self.entries[start:]]
+        turn = len(self.transcript.turns)
+        return [shifted_atom(a, start) for a in build_atoms(messages, 0, len(messages), turn)]
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The chat as the window sees it."""
+        return chat_timeline(self.transcript, self.entries[self.turn_start :])
+
+    @cached_property
+    def thinking_mode(self) -> bool:
+        """Some message carries the reasoning that a provider wants back."""
+        return self.transcript.thinking_mode or any(
+            e.message.shape.reasoning_field for e in self.entries[self.turn_start :]
+        )
+
+    @cached_property
+    def repeated_ids(self) -> frozenset[str | None]:
+        """Call ids that were used more than once in the chat."""
+        seen = dict(self.transcript.call_ids)
+        count_call_ids([e.message for e in self.entries[self.turn_start :]], seen)
+        return frozenset(call_id for call_id, uses in seen.items() if uses > 1)
+
+    def atoms_between(self, start: int, stop: int) -> list[Atom]:
+        """The atoms of the finished turns that begin in ``[start, stop)``, in order."""
+        turns = self.transcript.turns.view()
+        low = int(turns.searchsorted(start, side="left"))
+        high = int(turns.searchsorted(stop, side="left"))
+        return [a for atoms in self.transcript.atoms[low:high] for a in atoms]
+
+    def tokens_of(self, atom: Atom) -> int:
+        """Tokens of an atom as it was given."""
+        return sum(self.entries[i].tokens for i in atom.indices)
+
+    def read(self, raw: Mapping[str, Any]) -> Message:
+        """The value of a message that was written anew."""
+        return self.memory.read_all([raw])[0].message
+
+    def count(self, raws: Sequence[Mapping[str, Any]]) -> int:
+        """Tokens of some messages, framing of each included, of the list not."""
+        entries = self.memory.read_all(raws)
+        count_entries(entries, self.counter)
+        return sum(e.tokens for e in entries)

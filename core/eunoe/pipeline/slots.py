@@ -1,0 +1,120 @@
+"""Atoms as messages to send: stubs for missing results, mended characters, nothing empty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from eunoe.domain.atom import Atom
+from eunoe.domain.message import Message
+from eunoe.domain.profile import ProviderProfile
+from eunoe.domain.report import Fate
+from eunoe.stages.validity import message_problems
+from eunoe.wire.rewriting import missing_result, with_content, without_half_characters
+
+NO_RESULT = "[no result was recorded for this call]"
+NO_OUTPUT = "[no output]"
+
+
+@dataclass(slots=True)
+class Slot:
+    """One message on its way out. ``parts`` are the input messages that it carries."""
+
+    index: int | None
+    raw: Mapping[str, Any]
+    message: Message
+    changed: bool = False
+    fate: Fate = Fate.KEPT
+    parts: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class SlotMaker:
+    """Turns atoms into slots under the rules of a profile, and notes what it mended.
+
+    Attributes:
+        raws: the input, flags already stripped.
+        messages: the same as values.
+        stripped: places whose flags were stripped.
+        read: reads a message that was written anew.
+        thinking_mode: some message of the chat carries its reasoning.
+        shortened: replacements for the text of some messages (stubs, clips), with their fate.
+        repeated_ids: call ids used more than once; a stub under such an id could be taken for the
+            result of another call.
+        mended: a sentence for each repair, filled while atoms are turned.
+    """
+
+    raws: Sequence[Mapping[str, Any]]
+    messages: Sequence[Message]
+    profile: ProviderProfile
+    read: Callable[[Mapping[str, Any]], Message]
+    thinking_mode: bool
+    stripped: frozenset[int] = frozenset()
+    shortened: Mapping[int, tuple[str, Fate]] = field(default_factory=dict)
+    repeated_ids: frozenset[str | None] = frozenset()
+    mended: list[str] = field(default_factory=list)
+
+    def problem_of(self, atom: Atom) -> str:
+        """Why the atom cannot stand in a list of this profile; empty if it can."""
+        last = len(self.messages) - 1
+        if atom.broken:
+            running = atom.indices == (last,) and self.messages[last].shape.legacy_call
+            return "" if running else atom.broken
+        if self.repeated_ids.intersection(atom.unanswered) and atom.indices != (last,):
+            return "a call without result, whose id is used for another call too"
+        for i in atom.indices:
+            for code, sentence in message_problems(
+                self.messages[i],
+                self.profile,
+                is_last=i == last,
+                thinking_mode=self.thinking_mode,
+            ):
+                if code not in ("empty-content", "surrogate"):
+                    return sentence
+        return ""
+
+    def slots_of(self, atom: Atom) -> list[Slot]:
+        """The messages of an atom that can stand in the list; none if all are empty."""
+        slots: list[Slot] = []
+        for i in atom.indices:
+            slot = self._slot(i)
+            if slot is not None:
+                slots.append(slot)
+        return slots if not atom.unanswered else self._answered(atom, slots)
+
+    def _answered(self, atom: Atom, slots: list[Slot]) -> list[Slot]:
+        """The call with a stub for each missing result; a wholly open call at the very end runs."""
+        last = len(self.messages) - 1
+        if len(atom.indices) == 1 and atom.indices[0] == last:
+            return slots
+        behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
+        stubs = []
+        for call_id in atom.unanswered:
+            raw = missing_result(call_id, NO_RESULT)
+            stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB))
+        calls = ", ".join(str(c) for c in atom.unanswered)
+        self.mended.append(f"[{atom.indices[0]}] no result was recorded for {calls}; a stub says so")
+        return [*slots[:behind], *stubs, *slots[behind:]]
+
+    def _slot(self, i: int) -> Slot | None:
+        raw, message = self.raws[i], self.messages[i]
+        changed, fate = i in self.stripped, Fate.KEPT
+        if i in self.shortened:
+            text, fate = self.shortened[i]
+            raw, changed = with_content(raw, text), True
+        if message.shape.half_character:
+            raw, changed = without_half_characters(raw), True
+            self.mended.append(f"[{i}] half a character was replaced")
+        if message.shape.substance == 0 and message.is_result:
+            raw, changed = with_content(raw, NO_OUTPUT), True
+            self.mended.append(f"[{i}] an empty result was given a text")
+        elif message.shape.substance == 0 or (
+            message.shape.substance == 1
+            and self.profile.blank_refused
+            and message.role != "tool"
+            and not message.is_system
+        ):
+            self.mended.append(f"[{i}] a {message.role} message with nothing in it was left out")
+            return None
+        return Slot(i, raw, self.read(raw) if changed else message, changed, fate, (i,))

@@ -1,0 +1,155 @@
+"""A chat, grown message by message: its turns, atoms, tokens and relevance index.
+
+The finished turns are appended once and never looked at again; only the current turn is read anew
+at each request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eunoe.domain.atom import Atom
+from eunoe.domain.message import Message
+from eunoe.pipeline.memory import ContentEntry, Grown
+from eunoe.stages.atoms import build_atoms, opens_turn
+from eunoe.stages.scoring.index import RelevanceIndex
+from eunoe.stages.window import Timeline
+
+
+class GrowingColumn:
+    """A column of whole numbers that grows at its end, doubling its room."""
+
+    def __init__(self) -> None:
+        self._values = np.zeros(64, dtype=np.int64)
+        self._size = 0
+
+    def extend(self, values: Sequence[int]) -> None:
+        """Append some values."""
+        needed = self._size + len(values)
+        if needed > len(self._values):
+            grown = np.zeros(max(needed, 2 * len(self._values)), dtype=np.int64)
+            grown[: self._size] = self._values[: self._size]
+            self._values = grown
+        self._values[self._size : needed] = values
+        self._size = needed
+
+    def view(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Shape (n,); not to be written to."""
+        return self._values[: self._size]
+
+    def __len__(self) -> int:
+        return self._size
+
+
+class Transcript(Grown):
+    """The finished turns of one chat.
+
+    Attributes:
+        turns: places where the turns begin; the first turn begins at 0, whoever speaks.
+        atoms: the atoms of the finished turns, by turn.
+        call_ids: how often each call id was used.
+        thinking_mode: some message carries the reasoning that a provider wants back.
+    """
+
+    def __init__(self, counted_by: str) -> None:
+        super().__init__(counted_by)
+        self.tokens = GrowingColumn()
+        self.system_tokens = GrowingColumn()
+        self.turns = GrowingColumn()
+        self.requests = GrowingColumn()
+        self.turn_of_message = GrowingColumn()
+        self.atoms: list[list[Atom]] = []
+        self.index = RelevanceIndex()
+        self.call_ids: dict[str | None, int] = {}
+        self.thinking_mode = False
+
+    def grow(self, entries: Sequence[ContentEntry]) -> None:
+        """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
+        start = len(self.entries)
+        self.entries.extend(entries)
+        messages = [e.message for e in entries]
+        self.tokens.extend([e.tokens for e in entries])
+        self.system_tokens.extend([e.tokens if e.message.is_system else 0 for e in entries])
+        self.requests.extend(
+            [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
+        )
+        self.thinking_mode = self.thinking_mode or any(m.shape.reasoning_field for m in messages)
+        count_call_ids(messages, self.call_ids)
+        bounds = turn_bounds(messages)
+        first_turn = len(self.turns)
+        self.turns.extend([start + b for b in bounds[:-1]])
+        for k, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False)):
+            atoms = build_atoms(messages, low, high, first_turn + k)
+            self.atoms.append([shifted_atom(a, start) for a in atoms] if start else atoms)
+            self.turn_of_message.extend([first_turn + k] * (high - low))
+
+    def indexed(self) -> RelevanceIndex:
+        """The relevance index over all finished turns."""
+        turns = self.turn_of_message.view()
+        for i in range(len(self.index), len(self.entries)):
+            entry = self.entries[i]
+            self.index.append(entry.analysed(), turn=int(turns[i]), tokens=entry.tokens)
+        return self.index
+
+
+def count_call_ids(messages: Sequence[Message], seen: dict[str | None, int]) -> None:
+    """Add the uses of each call id to ``seen``."""
+    for message in messages:
+        for call in message.calls:
+            seen[call.id] = seen.get(call.id, 0) + 1
+
+
+def shifted_atom(atom: Atom, by: int) -> Atom:
+    """The atom at places ``by`` further on."""
+    return Atom(
+        indices=tuple(i + by for i in atom.indices),
+        turn=atom.turn,
+        system=atom.system,
+        unanswered=atom.unanswered,
+        broken=atom.broken,
+    )
+
+
+def turn_bounds(messages: Sequence[Message]) -> list[int]:
+    """Where turns begin in a list that opens a turn, and the list's end; [0] if it is empty."""
+    starts = [
+        i
+        for i, m in enumerate(messages)
+        if i and m.role == "user" and opens_turn(m, messages[i - 1])
+    ]
+    return [0, *starts, len(messages)] if messages else [0]
+
+
+def last_turn_start(entries: Sequence[ContentEntry]) -> int:
+    """Where the current turn begins; 0 if no user message opens one."""
+    for i in range(len(entries) - 1, 0, -1):
+        message = entries[i].message
+        if message.role == "user" and opens_turn(message, entries[i - 1].message):
+            return i
+    return 0
+
+
+def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> Timeline:
+    """The chat as the window sees it: the finished turns and the current one."""
+    base = len(transcript.entries)
+    own = np.array([e.tokens for e in open_turn], dtype=np.int64)
+    system = np.array([e.tokens if e.message.is_system else 0 for e in open_turn], dtype=np.int64)
+    asked = [
+        base + i for i, e in enumerate(open_turn) if e.message.role == "assistant" and base + i
+    ]
+    return Timeline(
+        tokens=_running_sum(transcript.tokens, own),
+        system_tokens=_running_sum(transcript.system_tokens, system),
+        turn_starts=np.append(transcript.turns.view(), [base] if open_turn else []).astype(np.int64),
+        requests=np.append(transcript.requests.view(), asked).astype(np.int64),
+    )
+
+
+def _running_sum(
+    column: GrowingColumn, more: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    total = np.zeros(len(column) + len(more) + 1, dtype=np.int64)
+    np.cumsum(np.concatenate([column.view(), more]), out=total[1:])
+    return total

@@ -1,0 +1,143 @@
+"""A view under construction: which atoms stand in place, which are quoted, and what that weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from eunoe.domain.atom import Atom
+from eunoe.domain.report import Certificate, Cut, Fate, Violation
+from eunoe.pipeline.arrangement import arrange_slots, put_block
+from eunoe.pipeline.recall import Scored, quotation_of
+from eunoe.pipeline.request import LIST_TOKENS, Request
+from eunoe.pipeline.slots import Slot, SlotMaker
+from eunoe.stages.validity import check_messages
+
+
+@dataclass(slots=True, kw_only=True)
+class View:
+    """What a policy decided.
+
+    Attributes:
+        in_place: atoms to stand in place, the current turn's apart.
+        quoted: atoms to stand in the quoted block.
+        shortened: places whose text is replaced, with the new text and its fate.
+        reasons: why some messages met their fate.
+        scored: relevance, where there was a question to score against.
+        cut, recall_reason, certificate, truncated: for the report.
+    """
+
+    in_place: list[Atom]
+    quoted: list[Atom] = field(default_factory=list)
+    shortened: dict[int, tuple[str, Fate]] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+    scored: Scored | None = None
+    cut: Cut | None = None
+    recall_reason: str = ""
+    certificate: Certificate | None = None
+    truncated: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Built:
+    """A view as messages: the slots, their tokens with list framing, what is still wrong."""
+
+    slots: list[Slot]
+    tokens: int
+    violations: list[Violation]
+    mended: list[str]
+    quoted: frozenset[int]
+
+
+def build_view(request: Request, view: View) -> Built:
+    """Turn a view into messages that the profile accepts, and count them."""
+    maker = SlotMaker(
+        raws=request.raws,
+        messages=request.messages,
+        profile=request.profile,
+        read=request.read,
+        thinking_mode=request.thinking_mode,
+        stripped=request.flags.stripped,
+        shortened=view.shortened,
+        repeated_ids=request.repeated_ids,
+    )
+    quoted = list(view.quoted)
+    slots: list[Slot] = []
+    atoms = [*view.in_place, *request.current_atoms]
+    for atom in unrepeated(request, atoms, maker.mended):
+        problem = maker.problem_of(atom)
+        if not problem:
+            slots += maker.slots_of(atom)
+        elif atom.system:
+            slots += maker.slots_of(atom)
+        else:
+            maker.mended.append(f"[{atom.first}] left out of the list: {problem}")
+            if atom.first >= request.turn_start:
+                quoted.append(atom)
+    if request.profile.user_first or slots:
+        slots, opening = _without_open_answers(request, slots)
+        quoted = [*opening, *quoted]
+    block = quotation_of(request, quoted)
+    if block:
+        slots = put_block(slots, request.question, block, request.profile, request.read)
+    slots = arrange_slots(slots, request.profile, request.read, maker.mended)
+    tokens = request.count([s.raw for s in slots]) + (LIST_TOKENS if slots else 0)
+    return Built(
+        slots=slots,
+        tokens=tokens,
+        violations=check_messages([s.message for s in slots], request.profile),
+        mended=maker.mended,
+        quoted=frozenset(i for a in quoted for i in a.indices),
+    )
+
+
+def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> list[Atom]:
+    """The atoms without those whose content items come again later (Responses-style lists)."""
+    if not request.profile.reasoning_pairs:
+        return list(atoms)
+    seen: set[str] = set()
+    kept: list[Atom] = []
+    for atom in reversed(atoms):
+        ids = [x for i in atom.indices for x in request.messages[i].shape.item_ids]
+        if len(set(ids)) < len(ids) or seen.intersection(ids):
+            mended.append(f"[{atom.first}] left out: an item id comes twice in the request")
+            continue
+        seen.update(ids)
+        kept.append(atom)
+    return kept[::-1]
+
+
+def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slot], list[Atom]]:
+    """The slots without answers at the head whose question was cut; those go into quotation."""
+    first_user = next((k for k, s in enumerate(slots) if s.message.role == "user"), len(slots))
+    early = [
+        k
+        for k in range(first_user)
+        if not slots[k].message.is_system and _has_question_before(request, slots[k])
+    ]
+    if not early:
+        return slots, []
+    loose = {i for k in early for i in slots[k].parts}
+    turn_atoms = [a for a in _all_atoms(request) if loose.intersection(a.indices)]
+    if any(a.first >= request.turn_start for a in turn_atoms):
+        return slots, []
+    rest = [s for k, s in enumerate(slots) if k not in set(early)]
+    return rest, turn_atoms
+
+
+def _has_question_before(request: Request, slot: Slot) -> bool:
+    place = min(slot.parts, default=0)
+    return any(request.messages[i].role == "user" for i in range(place))
+
+
+def _all_atoms(request: Request) -> list[Atom]:
+    return [*request.atoms_between(0, request.turn_start), *request.current_atoms]
+
+
+def fates_of(request: Request, built: Built) -> Mapping[int, Fate]:
+    """The fate of every input message that is in the output in some form."""
+    fates: dict[int, Fate] = dict.fromkeys(built.quoted, Fate.RECALLED)
+    for slot in built.slots:
+        for i in slot.parts:
+            fates[i] = slot.fate if i == slot.index else Fate.KEPT
+    return fates

@@ -1,0 +1,145 @@
+"""Where the recent window begins: a pure function of the history, found by replaying its requests.
+
+At each request the window is sent whole while it fits; when it passes the high mark it is cut, in
+one step, to the low mark, at the start of a turn. Between cuts it only grows, so each view is a
+prefix of the next, which is what a prompt cache needs. Nothing is stored: any worker finds the same
+cut. Source: water marks, as in Anthropic's ``clear_at_least`` for tool results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timeline:
+    """A chat as the window sees it.
+
+    Attributes:
+        tokens: (n + 1,), tokens of all messages before each place.
+        system_tokens: (n + 1,), the same for system messages alone; they are always sent.
+        turn_starts: places where a turn begins, ascending; the first is 0 if there are messages.
+        requests: places before which a model call was made (an assistant message stands there).
+    """
+
+    tokens: IntArray
+    system_tokens: IntArray
+    turn_starts: IntArray
+    requests: IntArray
+
+    def used(self, start: int, stop: int) -> int:
+        """Tokens of a view: system messages before ``start``, and all of ``[start, stop)``."""
+        return int(self.system_tokens[start] + self.tokens[stop] - self.tokens[start])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaterMarks:
+    """When to cut and how deep.
+
+    Attributes:
+        room: tokens for messages (the budget less tools, framing and what is pinned).
+        high: share of the room at which the window is cut, in (0, 1].
+        low: share of the room beside the system messages that a cut leaves, in (0, 1).
+        extra: tokens that stand in the view beside the messages, such as recalled text.
+    """
+
+    room: int
+    high: float
+    low: float
+    extra: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WindowStart:
+    """The window begins at ``start``; ``fresh`` if the cut was made for this very request."""
+
+    start: int
+    fresh: bool
+    fits: bool
+
+
+def replay_window(
+    timeline: Timeline, marks: WaterMarks, *, start: int, after: int, stop: int
+) -> WindowStart:
+    """The start of the window for the request at ``stop``, given its start at place ``after``.
+
+    Args:
+        start: where the window begins at first; a turn start.
+        after: requests at or before this place are taken as settled.
+        stop: the request in question; the view is ``[start, stop)``.
+
+    Returns:
+        The start (a turn start, at most the current turn's), whether it was cut for this request,
+        and whether the view then fits in the room.
+
+    Note:
+        O(cuts × log n): each cut is found by binary search.
+    """
+    top = int(marks.room * marks.high) - marks.extra
+    place, fresh = after, False
+    requests = timeline.requests
+    while True:
+        limit = top - int(timeline.system_tokens[start]) + int(timeline.tokens[start])
+        over = int(np.searchsorted(timeline.tokens, limit, side="right"))
+        nxt = int(np.searchsorted(requests, max(over, place + 1), side="left"))
+        request = int(requests[nxt]) if nxt < len(requests) else stop
+        request = min(request, stop)
+        if request < over or request <= place:
+            break
+        moved = _cut_to_low(timeline, marks, start, request)
+        fresh = fresh or (moved != start and request == stop)
+        place = request
+        if moved == start:
+            place = _next_turn_request(timeline, request, stop)
+            if place >= stop:
+                break
+            place -= 1
+        start = moved
+        if request >= stop:
+            break
+    return WindowStart(start, fresh, timeline.used(start, stop) <= marks.room - marks.extra)
+
+
+def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int) -> int:
+    """The earliest turn start that leaves no more than the low mark; at most the current turn's.
+
+    The turn before the current one stays even above the low mark, if it fits under the high mark:
+    what was said last is what the next question most often speaks of.
+    """
+    head = int(timeline.system_tokens[request])
+    low = head + int((marks.room - marks.extra - head) * marks.low)
+    starts = timeline.turn_starts
+    current = max(0, int(np.searchsorted(starts, request, side="left")) - 1)
+    own = timeline.tokens[starts] - timeline.system_tokens[starts]
+    needed = int(timeline.tokens[request]) - low
+    found = min(int(np.searchsorted(own, needed, side="left")), current)
+    top = int(marks.room * marks.high) - marks.extra
+    if found == current > 0 and timeline.used(int(starts[current - 1]), request) <= top:
+        found = current - 1
+    return max(start, int(starts[found]))
+
+
+def _next_turn_request(timeline: Timeline, request: int, stop: int) -> int:
+    """The first request of the next turn, where a further cut can help again."""
+    starts, requests = timeline.turn_starts, timeline.requests
+    nxt = int(np.searchsorted(starts, request, side="left"))
+    if nxt >= len(starts):
+        return stop
+    place = int(np.searchsorted(requests, int(starts[nxt]), side="right"))
+    return int(requests[place]) if place < len(requests) else stop
+
+
+def newest_that_fit(timeline: Timeline, room: int, stop: int) -> int:
+    """The earliest turn start whose view fits in the room; the current turn's if none does."""
+    starts = timeline.turn_starts
+    starts = starts[starts < max(stop, 1)]
+    if not len(starts):
+        return 0
+    used = timeline.system_tokens[starts] + timeline.tokens[stop] - timeline.tokens[starts]
+    fitting = np.flatnonzero(used <= room)
+    return int(starts[fitting[0]]) if len(fitting) else int(starts[-1])

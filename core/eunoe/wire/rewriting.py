@@ -1,0 +1,90 @@
+"""Write OpenAI-style messages anew where one must change; the caller's objects stay as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_HALF = re.compile("[\ud800-\udfff]")
+_TEXT_TYPES = ("text", "input_text", "output_text")
+
+
+def user_message(text: str) -> dict[str, Any]:
+    """A user message of ours."""
+    return {"role": "user", "content": text}
+
+
+def missing_result(call_id: str | None, text: str) -> dict[str, Any]:
+    """A result for a call that never got one."""
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The message with this text in place of all its text; pictures and other parts stay."""
+    content = raw.get("content")
+    if not isinstance(content, list):
+        return {**raw, "content": text}
+    parts: list[Any] = []
+    written = False
+    for part in content:
+        if isinstance(part, Mapping) and part.get("type") in _TEXT_TYPES and "text" in part:
+            if not written:
+                parts.append({**part, "text": text})
+            written = True
+        elif not isinstance(part, str):
+            parts.append(part)
+    return {**raw, "content": parts if written else [{"type": "text", "text": text}, *parts]}
+
+
+def without_prefix(raw: Mapping[str, Any], prefix_length: int) -> dict[str, Any]:
+    """The message without the first characters of its first text."""
+    content = raw.get("content")
+    if isinstance(content, str):
+        return {**raw, "content": content[prefix_length:]}
+    parts = list(content) if isinstance(content, list) else []
+    for i, part in enumerate(parts):
+        if isinstance(part, str):
+            parts[i] = part[prefix_length:]
+            break
+        if isinstance(part, Mapping) and isinstance(part.get("text"), str):
+            parts[i] = {**part, "text": part["text"][prefix_length:]}
+            if not parts[i]["text"]:
+                del parts[i]
+            break
+    return {**raw, "content": parts}
+
+
+def with_text_in_front(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The message with a text before its own, which stays whole at the end."""
+    content = raw.get("content")
+    if isinstance(content, list):
+        kinds = [p.get("type") for p in content if isinstance(p, Mapping)]
+        kind = "input_text" if "input_text" in kinds else "text"
+        return {**raw, "content": [{"type": kind, "text": text}, *content]}
+    return {**raw, "content": f"{text}\n\n{content}" if content else text}
+
+
+def merged_users(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Two user messages as one: the first one's parts, then the second whole; the second's keys."""
+    one, two = first.get("content"), second.get("content")
+    if isinstance(one, str) and isinstance(two, str):
+        return {**second, "content": f"{one}\n\n{two}"}
+    return {**second, "content": [*_as_parts(one), *_as_parts(two)]}
+
+
+def _as_parts(content: object) -> list[Any]:
+    if isinstance(content, list):
+        return list(content)
+    return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
+
+
+def without_half_characters(value: Any) -> Any:
+    """The value with every half of a surrogate pair replaced by U+FFFD, keys included."""
+    if isinstance(value, str):
+        return _HALF.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {without_half_characters(k): without_half_characters(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [without_half_characters(v) for v in value]
+    return value
