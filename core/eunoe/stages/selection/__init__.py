@@ -1,7 +1,6 @@
 """What is shown: a knapsack over items and forms, with a certificate of how good the choice is."""
 
 from eunoe.stages.selection.candidates import SelectionCandidates, SparseSimilarity
-from eunoe.stages.selection.certificate import Certificate
 from eunoe.stages.selection.prefix import PrefixCacheOptimizedAlgorithm
 from eunoe.stages.selection.redundancy import (
     estimate_beta,
@@ -25,7 +24,6 @@ from eunoe.stages.selection.strategies import (
 from eunoe.stages.selection.tiers import Tier, TierElements, tier_elements
 
 __all__ = [
-    "Certificate",
     "CoverageAlgorithm",
     "DependencyAwareAlgorithm",
     "GreedyByWeightAlgorithm",

@@ -6,36 +6,23 @@ Source: for monotone submodular F and any S, OPT <= F(S) + max{sum_{j in T} gain
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from eunoe.domain.report import Certificate
 from eunoe.stages.selection.tiers import TierElements
 
 CERTIFICATE_CHECKPOINTS = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate:
-    """A proof about the objective, which is a stand-in for usefulness, not usefulness itself.
+def certify(value: float, upper_bound: float) -> Certificate:
+    """A certificate that rounding cannot push out of its range.
 
-    Attributes:
+    Args:
         value: F of what was chosen, forced items included; at least 0.
-        upper_bound: no choice within the budget is worth more; at least ``value``.
-        ratio: ``value / upper_bound``, in [0, 1]; 1 when there is nothing to gain.
+        upper_bound: no choice within the budget is worth more.
     """
-
-    value: float
-    upper_bound: float
-    ratio: float
-
-    @staticmethod
-    def of(value: float, upper_bound: float) -> Certificate:
-        """A certificate that rounding cannot push out of its range."""
-        bound = max(value, upper_bound)
-        ratio = value / bound if bound > 0.0 else 1.0
-        return Certificate(value=value, upper_bound=bound, ratio=min(1.0, max(0.0, ratio)))
+    return Certificate(value=value, upper_bound=max(value, upper_bound))
 
 
 def knapsack_bound(

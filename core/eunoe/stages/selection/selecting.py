@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from eunoe.domain.report import Certificate
 from eunoe.stages.selection.candidates import SelectionCandidates
-from eunoe.stages.selection.certificate import CERTIFICATE_CHECKPOINTS, Certificate
+from eunoe.stages.selection.certificate import CERTIFICATE_CHECKPOINTS, certify
 from eunoe.stages.selection.coverage import CoverageObjective, MigObjective, Objective
 from eunoe.stages.selection.greedy import GreedyOutcome, GreedyWalk, run_greedy
 from eunoe.stages.selection.modular import run_modular
@@ -181,7 +182,7 @@ def selection_from(
         order=tuple(int(elements.item[pick.element]) for pick in outcome.picks),
         gains=tuple(pick.gain for pick in outcome.picks),
         cost=sum(int(elements.cost[element]) for element in best.values()),
-        certificate=Certificate.of(outcome.value, outcome.upper_bound),
+        certificate=certify(outcome.value, outcome.upper_bound),
         overage=max(0, -left) if given else 0,
         clip=None if best else _clip_candidate(candidates),
         warnings=candidates.warnings,
@@ -219,6 +220,6 @@ def _select_all(
         order=tuple(int(elements.item[element]) for element in rest),
         gains=gains,
         cost=sum(int(elements.cost[element]) for element in best.values()),
-        certificate=Certificate.of(value, value),
+        certificate=certify(value, value),
         warnings=candidates.warnings,
     )

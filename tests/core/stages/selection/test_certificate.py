@@ -13,7 +13,7 @@ from eunoe.stages.selection import (
     select_items,
     tier_elements,
 )
-from eunoe.stages.selection.certificate import Certificate, checkpoint_places, knapsack_bound
+from eunoe.stages.selection.certificate import certify, checkpoint_places, knapsack_bound
 
 
 def best_by_milp(candidates, beta):
@@ -157,7 +157,7 @@ def test_the_bound_is_above_every_choice_of_one_form_per_item(seed, budget):
     ],
 )
 def test_certificate(value, bound, expected):
-    proof = Certificate.of(value, bound)
+    proof = certify(value, bound)
     assert (proof.value, proof.upper_bound, proof.ratio) == expected
 
 
