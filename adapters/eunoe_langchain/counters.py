@@ -1,0 +1,176 @@
+"""Counters of tokens in every form that LangChain's users have them, as one: messages to an int.
+
+Source: langchain_core.messages.utils.trim_messages, argument ``token_counter``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, get_args, get_origin
+
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from eunoe.domain.message import Message
+from eunoe.domain.ports import TokenCounter
+from eunoe.stages.counting.estimate import FAMILY_FACTORS
+from eunoe.stages.counting.message_cost import REPLY_PRIMING, count_messages_batch
+from eunoe.stages.counting.tokenizer import find_tokenizer
+from eunoe.wire.openai import read_message
+from eunoe_langchain.approximate import ApproximateCounter, approximate_tokens
+from eunoe_langchain.reading import PlanDict, plan_dicts
+
+ListCounter = Callable[[Sequence[BaseMessage]], int]
+COUNTER_NAMES = ("approximate", "exact", *sorted(FAMILY_FACTORS))
+
+
+class CounterError(ValueError):
+    """A token counter was given that is none, or that answered with no whole number."""
+
+
+def as_list_counter(counter: Any) -> ListCounter:
+    """A counter of lists, from whatever ``trim_messages`` takes.
+
+    Args:
+        counter: one of ``COUNTER_NAMES``; a language model (its ``get_num_tokens_from_messages``);
+            a function of a list of messages; or a function of one message, told apart by the type
+            of its first parameter, resolved even where annotations are strings.
+
+    Returns:
+        A function of a sequence of messages; it raises what the counter raises.
+
+    Raises:
+        CounterError: the counter is none of these.
+    """
+    check_counter(counter)
+    if counter == "approximate":
+        return approximate_tokens
+    if isinstance(counter, str):
+        tokenizer = find_tokenizer("o200k" if counter == "exact" else counter)
+        return lambda messages: _count_exactly(messages, tokenizer)
+    if isinstance(counter, BaseLanguageModel):
+        model = counter
+        return lambda messages: _whole(model.get_num_tokens_from_messages(list(messages)))
+    if _takes_one_message(counter):
+        return lambda messages: sum(_whole(counter(message)) for message in messages)
+    return lambda messages: _whole(counter(list(messages)))
+
+
+def check_counter(counter: Any) -> None:
+    """Refuse what is no counter.
+
+    Raises:
+        CounterError: it is no known name, no model and not callable.
+    """
+    known = counter in COUNTER_NAMES if isinstance(counter, str) else callable(counter)
+    if not known and not isinstance(counter, BaseLanguageModel):
+        names = ", ".join(map(repr, COUNTER_NAMES))
+        raise CounterError(f"token_counter is {counter!r}; allowed: {names}, a model, a callable")
+
+
+def named_counter(name: str) -> TokenCounter | None:
+    """The counter behind a name; None leaves the choice of a tokenizer to the model's id."""
+    if name == "approximate":
+        return ApproximateCounter()
+    return None if name == "exact" else find_tokenizer(name)
+
+
+class CallersCounter:
+    """A caller's counter of messages, in the form that planning asks for.
+
+    Attributes:
+        name: for the report.
+        exact: False, since nobody knows.
+        framing_difference: what the core adds to a list above what the caller's counter adds.
+    """
+
+    def __init__(
+        self, count: ListCounter, messages: Sequence[BaseMessage], planned: Sequence[PlanDict]
+    ) -> None:
+        self.name, self.exact = "the caller's counter", False
+        self._count = count
+        self._base = count([]) if _counts_nothing(count) else 0
+        self._blank = count([HumanMessage("")])
+        self.framing_difference = REPLY_PRIMING - self._base
+        self._source = {
+            read_message(raw).digest: message
+            for raw, message in zip(planned, messages, strict=True)
+        }
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, as far as a counter of messages can tell."""
+        return max(0, self._count([HumanMessage(text)]) - self._blank) if text else 0
+
+    def count_batch(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text."""
+        return [self.count(text) for text in texts]
+
+    def count_message(self, message: Message) -> int:
+        """Tokens that one message adds to a list, at least 1."""
+        source = self._source.get(message.digest) or _stand_in(message)
+        return max(1, self._count([source]) - self._base)
+
+
+def schema_text(tool: object) -> str:
+    """A tool's schema as it is sent, for counting."""
+    return json.dumps(tool, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def _count_exactly(messages: Sequence[BaseMessage], tokenizer: TokenCounter) -> int:
+    if not messages:
+        return 0
+    read = [read_message(raw) for raw in plan_dicts(messages)]
+    return sum(count_messages_batch(read, tokenizer)) + REPLY_PRIMING
+
+
+def _stand_in(message: Message) -> BaseMessage:
+    """A LangChain message of the same role and text, for text that planning wrote."""
+    if message.is_result:
+        return ToolMessage(message.text, tool_call_id=message.answers or "")
+    return AIMessage(message.text) if message.role == "assistant" else HumanMessage(message.text)
+
+
+def _counts_nothing(count: ListCounter) -> bool:
+    """Whether a counter takes an empty list; some look at the first message."""
+    try:
+        count([])
+    except Exception:  # noqa: BLE001  # another's code, asked an odd question
+        return False
+    return True
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise CounterError(f"token_counter answered {value!r}; allowed: a whole number, 0 or above")
+    return value
+
+
+def _takes_one_message(counter: Callable[..., Any]) -> bool:
+    """Whether a function wants one message: by its annotation, else by its parameter's name."""
+    try:
+        first = next(iter(inspect.signature(counter).parameters.values()), None)
+    except (TypeError, ValueError):  # a built-in function without a signature
+        return False
+    if first is None:
+        raise CounterError(f"token_counter {counter!r} takes no argument")
+    hint = _hint_of(counter, first)
+    if hint is inspect.Parameter.empty:
+        return first.name in ("m", "msg", "message")
+    if isinstance(hint, str):  # a name that only a type checker knows
+        return hint.split("[")[0].rsplit(".", 1)[-1].endswith("Message")
+    if get_origin(hint) in (list, tuple, Iterable, Sequence):
+        return False
+    types = get_args(hint) or (hint,)
+    return all(isinstance(t, type) and issubclass(t, BaseMessage) for t in types)
+
+
+def _hint_of(counter: Callable[..., Any], first: inspect.Parameter) -> Any:
+    """The type of the first parameter, resolved where its module postpones annotations."""
+    target = counter if inspect.isroutine(counter) else type(counter).__call__
+    try:
+        return typing.get_type_hints(target).get(first.name, first.annotation)
+    except (NameError, TypeError, AttributeError):
+        return first.annotation

@@ -1,0 +1,100 @@
+"""Middleware for ``langchain.agents.create_agent``: every model call sees a view, the state stays whole."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import run_in_executor
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from eunoe_langchain.providers import model_name_of, provider_of
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+except ImportError as error:
+    raise ImportError(
+        "the middleware needs langchain 1.0 or newer: pip install 'langchain>=1'"
+    ) from error
+
+if TYPE_CHECKING:
+    from eunoe_langchain.runnable import HistoryOptimizer
+
+
+class HistoryOptimizerMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Sends the model what fits; the system prompt and the tools' schemas count against the budget.
+
+    It wraps the model call: nothing is written to the agent's state, no checkpoint grows, nothing
+    appears in a stream. Put it last (innermost) to see what other middleware adds.
+
+    Attributes:
+        optimizer: the budget and the rules.
+    """
+
+    def __init__(self, optimizer: HistoryOptimizer) -> None:
+        super().__init__()
+        self.optimizer = optimizer
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any]:
+        """Call the model with the view.
+
+        Raises:
+            BudgetError: with ``on_overflow="raise"``, if system prompt, tools and the current turn
+                exceed the budget.
+        """
+        return handler(self._fit(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """The same, planned off the event loop."""
+        return await handler(await run_in_executor(None, self._fit, request))
+
+    def _fit(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        system = request.system_message
+        given: list[BaseMessage] = [*([system] if system is not None else []), *request.messages]
+        if not given:
+            return request
+        view = self.optimizer.plan_request(
+            given,
+            tools=[*_schemas_of(request.tools), *_answer_schemas(request.response_format)],
+            model_id=model_name_of(request.model),
+            provider=provider_of(request.model),
+        )
+        messages: list[Any] = [message for message in view if message is not system]
+        if _same_objects(messages, request.messages):
+            return request
+        return request.override(messages=messages)
+
+
+def _schemas_of(tools: Sequence[Any]) -> list[dict[str, Any]]:
+    """Tools as they are sent; what cannot be converted counts as it prints."""
+    schemas: list[dict[str, Any]] = []
+    for tool in tools:
+        try:
+            schemas.append(convert_to_openai_tool(tool))
+        except (TypeError, ValueError, NotImplementedError):
+            schemas.append(tool if isinstance(tool, dict) else {"description": str(tool)})
+    return schemas
+
+
+def _answer_schemas(response_format: Any) -> list[dict[str, Any]]:
+    """The schemas of a structured answer, which are sent as tools or beside them."""
+    specs = getattr(response_format, "schema_specs", None) or [
+        spec for spec in [getattr(response_format, "schema_spec", None)] if spec is not None
+    ]
+    return [
+        {"name": spec.name, "description": spec.description, "parameters": spec.json_schema}
+        for spec in specs
+    ]
+
+
+def _same_objects(one: Sequence[object], other: Sequence[object]) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))

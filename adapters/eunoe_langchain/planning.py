@@ -1,0 +1,249 @@
+"""From LangChain messages to the core and back, in one place for every door of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+from langchain_core.messages import BaseMessage
+
+from eunoe import (
+    BudgetError,
+    ContextOrchestrator,
+    Conversation,
+    Decision,
+    Fate,
+    Report,
+    Settings,
+    SettingsError,
+    TokenBudget,
+)
+from eunoe.domain.profile import PROFILES
+from eunoe.domain.settings import POLICY_NAMES
+from eunoe_langchain.counters import (
+    CallersCounter,
+    ListCounter,
+    as_list_counter,
+    named_counter,
+    schema_text,
+)
+from eunoe_langchain.providers import model_name_in, profile_from
+from eunoe_langchain.reading import (
+    PlanDict,
+    is_generated,
+    is_instruction_to_the_store,
+    is_typed_by_a_person,
+    plan_dicts,
+)
+from eunoe_langchain.writing import write_back
+
+OnOverflow = Literal["raise", "keep", "truncate"]
+_ATTEMPTS = 12
+_ALTERNATING = frozenset(name for name, profile in PROFILES.items() if profile.alternate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions:
+    """What one plan needs to know; see ``HistoryOptimizer`` for the fields it shares.
+
+    Attributes:
+        tools: schemas sent along, counted against the budget.
+        provider: the provider of the model that comes next, if a host knows it.
+
+    Raises:
+        ValueError: ``max_tokens`` is not above 0, ``reserve_tokens`` is below 0.
+    """
+
+    max_tokens: int
+    reserve_tokens: int = 0
+    on_overflow: OnOverflow = "raise"
+    token_counter: Any = "approximate"
+    policy: str | None = None
+    profile: str | None = None
+    model_id: str | None = None
+    provider: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    tools: tuple[dict[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, least in (("max_tokens", 1), ("reserve_tokens", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"{name} is {value!r}; allowed: a whole number, {least} or above")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """The messages to send, and the account of how they came about."""
+
+    messages: list[BaseMessage]
+    report: Report
+
+
+def plan(messages: Sequence[BaseMessage], options: PlanOptions) -> Outcome:
+    """Decide what the model sees of these messages.
+
+    Returns:
+        The caller's own objects wherever nothing changed; an empty list only for an empty one.
+
+    Raises:
+        BudgetError: with ``on_overflow="raise"``, if what may not be cut exceeds the budget.
+    """
+    sendable = [i for i, m in enumerate(messages) if not is_instruction_to_the_store(m)]
+    if len(sendable) == len(messages):
+        return _plan_sendable(messages, options)
+    outcome = _plan_sendable([messages[i] for i in sendable], options)
+    return replace(outcome, report=_with_orders(outcome.report, sendable, len(messages)))
+
+
+def check_settings(name: str, value: Any) -> None:
+    """Refuse an unknown policy, profile or knob where it is set, not where it is used.
+
+    Raises:
+        ValueError: the value is not allowed.
+    """
+    if name == "settings":
+        _settings_of(_knobs_of(value))
+    allowed = {"policy": POLICY_NAMES, "profile": tuple(PROFILES)}.get(name)
+    if allowed is not None and value is not None and value not in allowed:
+        raise SettingsError(name, value, ", ".join(allowed))
+
+
+def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Outcome:
+    profile = options.profile or profile_from(messages, options.provider)
+    job = _Job(messages, _planned(messages, profile), profile, options)
+    if isinstance(options.token_counter, str):
+        counter = named_counter(options.token_counter)
+        return job.run(_orchestrator(options, counter), options.max_tokens)
+    return _plan_by_callers_counter(job, as_list_counter(options.token_counter))
+
+
+def _plan_by_callers_counter(job: _Job, count: ListCounter) -> Outcome:
+    """Plan by a counter that need not be the sum of its parts: the result is counted again.
+
+    Where the whole counts more than its parts, the budget of the plan is lowered by the excess,
+    then by halving, until the result fits and fills most of the budget.
+    """
+    options = job.options
+    counter = CallersCounter(count, job.messages, job.planned)
+    orchestrator = _orchestrator(options, counter)
+    allowed = options.max_tokens - options.reserve_tokens
+    tools = sum(counter.count(schema_text(tool)) for tool in options.tools)
+    budget = max(1, options.max_tokens + counter.framing_difference)
+    low, high, needed = 0, budget + 1, 0
+    best: Outcome | None = None
+    for attempt in range(_ATTEMPTS):
+        try:
+            outcome = job.run(orchestrator, budget)
+        except BudgetError as error:
+            low, needed = budget, needed or error.needed
+        else:
+            taken = count(outcome.messages) + tools
+            if taken <= allowed or outcome.report.infeasible is not None:
+                account = replace(outcome.report, tokens_after=taken, budget=options.max_tokens)
+                low, best = budget, replace(outcome, report=account)
+            else:
+                high, needed = budget, taken
+        if high - low <= max(1, high // 8 if best else 1):
+            break
+        lowered = budget - (needed - allowed)
+        budget = lowered if attempt == 0 and low < lowered < high else (low + high) // 2
+    if best is None:
+        raise BudgetError(needed, allowed)
+    return best
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One list to plan: the messages, their form for planning, whose rules, with which options."""
+
+    messages: Sequence[BaseMessage]
+    planned: list[PlanDict]
+    profile: str | None
+    options: PlanOptions
+
+    def run(self, orchestrator: ContextOrchestrator, max_tokens: int) -> Outcome:
+        options = self.options
+        result = orchestrator.process_sync(
+            Conversation.from_openai_messages(self.planned),
+            model_id=options.model_id or model_name_in(self.messages),
+            profile=self.profile,
+            tools=list(options.tools) or None,
+            output_reserve=options.reserve_tokens or None,
+            policy=options.policy,
+            budget=TokenBudget(max_tokens=max_tokens),
+        )
+        out = write_back(self.messages, self.planned, result.placements)
+        return Outcome(messages=out, report=result.report)
+
+
+def _orchestrator(options: PlanOptions, counter: Any) -> ContextOrchestrator:
+    """An orchestrator for these options; named counters share one, with what it remembers."""
+    knobs = _knobs_of(options.settings)
+    if isinstance(options.token_counter, str):
+        return _shared_orchestrator(options.token_counter, options.on_overflow, knobs)
+    return _new_orchestrator(counter, options.on_overflow, knobs)
+
+
+@lru_cache(maxsize=32)
+def _shared_orchestrator(
+    counter_name: str, on_overflow: OnOverflow, knobs: tuple[tuple[str, Any], ...]
+) -> ContextOrchestrator:
+    return _new_orchestrator(named_counter(counter_name), on_overflow, knobs)
+
+
+def _new_orchestrator(
+    counter: Any, on_overflow: OnOverflow, knobs: tuple[tuple[str, Any], ...]
+) -> ContextOrchestrator:
+    settings = _settings_of(knobs)
+    return ContextOrchestrator(settings=settings, on_overflow=on_overflow, token_counter=counter)
+
+
+def _settings_of(knobs: tuple[tuple[str, Any], ...]) -> Settings:
+    """The core's settings; ``!flags`` are not read unless asked, since any text may begin so."""
+    known = {f.name for f in fields(Settings)}
+    for name, value in knobs:
+        if name not in known:
+            raise SettingsError(name, value, "a name of " + ", ".join(sorted(known)))
+    return Settings(**{"read_flags": False, **dict(knobs)})
+
+
+def _knobs_of(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """The settings as a key: sorted, lists as tuples."""
+    return tuple(
+        (name, tuple(value) if isinstance(value, list) else value)
+        for name, value in sorted(settings.items())
+    )
+
+
+def _planned(messages: Sequence[BaseMessage], profile: str | None) -> list[PlanDict]:
+    """The dicts for planning, where a message that a program wrote mid-turn opens no turn.
+
+    Such a message stands in the user's role. Where two user messages may follow each other it is
+    planned as part of the running turn, so that the turn still begins with what a person typed.
+    """
+    planned = plan_dicts(messages)
+    if profile in _ALTERNATING:
+        return planned
+    typed = False
+    for i, message in enumerate(messages):
+        if typed and is_generated(message) and planned[i]["role"] == "user":
+            planned[i] = {**planned[i], "role": "assistant"}
+        typed = typed or is_typed_by_a_person(message)
+    return planned
+
+
+def _with_orders(report: Report, sendable: Sequence[int], total: int) -> Report:
+    """The report for the list as given, where orders to a message store stood between messages."""
+    decided = {sendable[d.index]: replace(d, index=sendable[d.index]) for d in report.decisions}
+    reason = "an order to a message store is no message"
+    orders = {
+        i: Decision(index=i, fate=Fate.DROPPED, score=0.0, tokens=0, reason=reason)
+        for i in range(total)
+        if i not in decided
+    }
+    decisions = tuple({**decided, **orders}[i] for i in range(total))
+    mended = (*report.mended, f"left out {len(orders)} RemoveMessage")
+    return replace(report, decisions=decisions, mended=mended)

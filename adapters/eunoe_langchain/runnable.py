@@ -1,0 +1,274 @@
+"""The runnable to put before a chat model: it takes what the model takes and gives a shorter list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForChainRun,
+    CallbackManagerForChainRun,
+)
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.load.serializable import SerializedConstructor, SerializedNotImplemented
+from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage
+from langchain_core.prompt_values import ChatPromptValueConcrete, StringPromptValue
+from langchain_core.runnables import (
+    Runnable,
+    RunnableConfig,
+    RunnableLambda,
+    RunnablePassthrough,
+    RunnableSerializable,
+    run_in_executor,
+)
+from pydantic import ConfigDict, Field, field_validator
+
+from eunoe import Report
+from eunoe_langchain.counters import check_counter
+from eunoe_langchain.inputs import to_messages
+from eunoe_langchain.planning import PlanOptions, check_settings, plan
+
+if TYPE_CHECKING:
+    from eunoe_langchain.middleware import HistoryOptimizerMiddleware
+
+ModelInputType = str | StringPromptValue | ChatPromptValueConcrete | list[AnyMessage]
+
+
+class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage]]):
+    """Keeps a chat history inside a token budget, before every model call.
+
+    ``HistoryOptimizer(max_tokens=8000) | model`` sends the model at most 8,000 tokens. Kept messages
+    are the caller's own objects; the stored history is never touched; a tool call never parts from
+    its results; the same history always gives the same list, so that a provider's prompt cache holds.
+
+    Attributes:
+        max_tokens: tokens allowed for a request, system messages and framing included; above 0.
+        reserve_tokens: tokens of these to leave free, for what is added later or for the answer.
+        on_overflow: what to do when system messages and the current turn alone are too large:
+            ``raise`` a ``BudgetError``, ``truncate`` the largest texts with a marker, or ``keep``
+            them and go over.
+        token_counter: ``approximate`` (four characters a token, as in LangChain), ``exact`` (the
+            model's tokenizer where it is on this machine, else a close estimate), the name of a
+            tokenizer's family such as ``o200k``, a chat model, or a function of one message or of a
+            list of messages. Only names can be saved with ``dumps``.
+        policy: ``stable`` (default), ``relevance``, ``window`` or ``off``.
+        profile: whose rules the list must keep: ``openai``, ``responses``, ``anthropic``,
+            ``gemini``, ``mistral``, ``deepseek``, ``template`` or ``permissive``. By default it
+            follows from ``model_id``, or from what earlier answers say of their provider.
+        model_id: the model that reads the list; names its tokenizer and its rules.
+        settings: further knobs by name, as of ``eunoe.Settings``. ``!flags`` in messages are not
+            read unless ``read_flags`` is set here.
+    """
+
+    max_tokens: int = Field(gt=0)
+    reserve_tokens: int = Field(default=0, ge=0)
+    on_overflow: Literal["raise", "keep", "truncate"] = "raise"
+    token_counter: Any = "approximate"
+    policy: str | None = None
+    profile: str | None = None
+    model_id: str | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+    @field_validator("token_counter")
+    @classmethod
+    def _check_counter(cls, value: Any) -> Any:
+        check_counter(value)
+        return value
+
+    @field_validator("policy", "profile", "settings")
+    @classmethod
+    def _check_names(cls, value: Any, info: Any) -> Any:
+        check_settings(info.field_name, value)
+        return value
+
+    @property
+    def InputType(self) -> Any:  # noqa: N802  # LangChain's name
+        """What a chat model takes."""
+        return ModelInputType
+
+    @property
+    def OutputType(self) -> Any:  # noqa: N802  # LangChain's name
+        """A list of messages."""
+        return list[AnyMessage]
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """``dumps`` and ``loads`` work."""
+        return True
+
+    @classmethod
+    def get_lc_namespace(cls) -> list[str]:
+        """Where ``loads`` finds the class; stays when modules move."""
+        return ["eunoe_langchain"]
+
+    def to_json(self) -> SerializedConstructor | SerializedNotImplemented:
+        """The form for ``dumps``; a counter that is no name cannot be written."""
+        if not isinstance(self.token_counter, str):
+            return self.to_json_not_implemented()
+        return super().to_json()
+
+    def invoke(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[BaseMessage]:
+        """The messages to send.
+
+        Args:
+            input: what a chat model takes: messages in any form, a prompt value, a string.
+            config: callbacks, tags, configurable values.
+            **kwargs: ``max_tokens``, ``reserve_tokens`` for this call.
+
+        Raises:
+            BudgetError: with ``on_overflow="raise"``, if what may not be cut exceeds the budget.
+            TypeError: the input is no list of messages, or a keyword is unknown.
+        """
+        self._check_keywords(kwargs)
+        return self._call_with_config(self._run, input, config, **kwargs)
+
+    async def ainvoke(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[BaseMessage]:
+        """The same, planned off the event loop."""
+        self._check_keywords(kwargs)
+        return await self._acall_with_config(self._arun, input, config, **kwargs)
+
+    def explain(self, input: LanguageModelInput, **kwargs: Any) -> Report:
+        """What would be sent, kept, shrunk and dropped, and why; no callbacks, never a BudgetError."""
+        self._check_keywords(kwargs)
+        options = self._options(**kwargs, on_overflow="keep")
+        return plan(to_messages(input), options).report
+
+    def on_key(self, key: str = "messages") -> Runnable[dict[str, Any], dict[str, Any]]:
+        """A runnable on a mapping that optimises the messages under one key and keeps the others."""
+        return RunnablePassthrough.assign(**{key: itemgetter(key) | self})
+
+    def as_pre_model_hook(self, *, rewrite: bool = False) -> Runnable[Any, dict[str, Any]]:
+        """A hook for ``create_react_agent``: the model sees the view, the state stays whole.
+
+        Args:
+            rewrite: replace the messages in the state instead, for good. Needs langgraph.
+        """
+
+        def view(state: Any) -> dict[str, Any]:
+            return _hook_update(self.invoke(_messages_of(state)), rewrite=rewrite)
+
+        async def aview(state: Any) -> dict[str, Any]:
+            return _hook_update(await self.ainvoke(_messages_of(state)), rewrite=rewrite)
+
+        return RunnableLambda(view, aview, name=f"{self.get_name()}Hook")
+
+    def as_middleware(self) -> HistoryOptimizerMiddleware:
+        """Middleware for ``create_agent``; system prompt and tools count against the budget.
+
+        Raises:
+            ImportError: langchain is not installed.
+        """
+        from eunoe_langchain.middleware import HistoryOptimizerMiddleware
+
+        return HistoryOptimizerMiddleware(self)
+
+    def plan_request(
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        tools: Sequence[dict[str, Any]] = (),
+        model_id: str | None = None,
+        provider: str | None = None,
+    ) -> list[BaseMessage]:
+        """The messages to send beside these tools to this model; for hosts that know both.
+
+        Args:
+            messages: system message first, if there is one.
+            tools: schemas as they are sent.
+            model_id: the model, unless the optimizer names its own.
+            provider: its provider as traces name it, such as ``anthropic``.
+        """
+        options = self._options(
+            tools=tuple(tools), model_id=self.model_id or model_id, provider=provider
+        )
+        return plan(messages, options).messages
+
+    def _run(
+        self,
+        value: LanguageModelInput,
+        run_manager: CallbackManagerForChainRun,
+        config: RunnableConfig,
+        **kwargs: Any,
+    ) -> list[BaseMessage]:
+        return plan(to_messages(value), self._options(**kwargs)).messages
+
+    async def _arun(
+        self,
+        value: LanguageModelInput,
+        run_manager: AsyncCallbackManagerForChainRun,
+        config: RunnableConfig,
+        **kwargs: Any,
+    ) -> list[BaseMessage]:
+        messages, options = to_messages(value), self._options(**kwargs)
+        return (await run_in_executor(None, partial(plan, messages, options))).messages
+
+    def _options(self, **changes: Any) -> PlanOptions:
+        given = {
+            "max_tokens": self.max_tokens,
+            "reserve_tokens": self.reserve_tokens,
+            "on_overflow": self.on_overflow,
+            "token_counter": self.token_counter,
+            "policy": self.policy,
+            "profile": self.profile,
+            "model_id": self.model_id,
+            "settings": self.settings,
+        }
+        return PlanOptions(**{**given, **changes})
+
+    def _check_keywords(self, kwargs: dict[str, Any]) -> None:
+        for name in kwargs:
+            if name not in ("max_tokens", "reserve_tokens"):
+                raise TypeError(
+                    f"{type(self).__name__} got an unexpected argument {name!r}; arguments of a "
+                    "chain's .bind() and .invoke() go to its first step, so bind those of the "
+                    f"model to the model: optimizer | model.bind({name}=...)"
+                )
+
+
+@overload
+def optimize_messages(messages: None = None, **options: Any) -> HistoryOptimizer: ...
+
+
+@overload
+def optimize_messages(messages: LanguageModelInput, **options: Any) -> list[BaseMessage]: ...
+
+
+def optimize_messages(
+    messages: LanguageModelInput | None = None, **options: Any
+) -> list[BaseMessage] | HistoryOptimizer:
+    """``trim_messages`` by another rule: a list gives a list, nothing gives a runnable.
+
+    Args:
+        messages: what a chat model takes, or None.
+        **options: fields of ``HistoryOptimizer``, at least ``max_tokens``.
+
+    Raises:
+        BudgetError: what may not be cut exceeds the budget.
+        TypeError: ``messages`` is no list of messages.
+    """
+    optimizer = HistoryOptimizer(**options)
+    return optimizer if messages is None else optimizer.invoke(messages)
+
+
+def _messages_of(state: Any) -> list[BaseMessage]:
+    """The messages of a graph's state, be it a mapping, a model or the list itself."""
+    if isinstance(state, list):
+        return state
+    found = state["messages"] if isinstance(state, Mapping) else state.messages
+    return list(found)
+
+
+def _hook_update(view: list[BaseMessage], *, rewrite: bool) -> dict[str, Any]:
+    if not rewrite:
+        return {"llm_input_messages": view}
+    from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+    return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *view]}

@@ -1,0 +1,158 @@
+"""Counters in every form that users of LangChain have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+from eunoe_langchain import CounterError, HistoryOptimizer, approximate_tokens, as_list_counter
+from hypothesis import given
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_lists import WORDS, ai, human, long_history, result, same_objects, system
+
+
+class TenEach(FakeListChatModel):
+    """A model that counts ten tokens a message and three a list."""
+
+    responses: list[str] = ["x"]
+
+    def get_num_tokens_from_messages(self, messages, tools=None):
+        return 10 * len(messages) + 3
+
+
+def count_list(messages: list[BaseMessage]) -> int:
+    return 10 * len(messages)
+
+
+def count_sequence(messages: Sequence[BaseMessage]) -> int:
+    return 10 * len(messages)
+
+
+def count_one(message: BaseMessage) -> int:
+    return 10 + 0 * len(message.content)
+
+
+def count_any_one(x: AnyMessage) -> int:
+    return 10 + 0 * len(x.content)
+
+
+def count_one_scaled(x: BaseMessage, *, factor: int) -> int:
+    return factor + 0 * len(x.content)
+
+
+class CountsOne:
+    """A callable object for one message."""
+
+    def __call__(self, x: BaseMessage) -> int:
+        return 10 + 0 * len(x.content)
+
+
+THREE = [human("a"), ai("b"), human("c")]
+
+
+@pytest.mark.parametrize(
+    ("counter", "expected"),
+    [
+        pytest.param(count_list, 30, id="list"),
+        pytest.param(count_sequence, 30, id="sequence"),
+        pytest.param(count_one, 30, id="one message, postponed annotations"),
+        pytest.param(count_any_one, 30, id="one of the union of messages"),
+        pytest.param(lambda message: 10 + 0 * len(message.content), 30, id="one, by its name"),
+        pytest.param(lambda messages: 10 * len(messages), 30, id="list, by its name"),
+        pytest.param(CountsOne(), 30, id="object"),
+        pytest.param(partial(count_one_scaled, factor=10), 30, id="partial"),
+        pytest.param(len, 3, id="len"),
+        pytest.param(TenEach(), 33, id="model"),
+        pytest.param("approximate", approximate_tokens(THREE), id="approximate"),
+        pytest.param("exact", 3 * 5 + 3, id="exact"),
+        pytest.param("o200k", 3 * 5 + 3, id="family"),
+    ],
+)
+def test_every_form_becomes_a_counter_of_lists(counter, expected):
+    assert as_list_counter(counter)(THREE) == expected
+
+
+@pytest.mark.parametrize("counter", ["nearly", 7, None])
+def test_what_is_no_counter_is_refused_where_it_is_set(counter):
+    with pytest.raises(CounterError, match="allowed"):
+        as_list_counter(counter)
+    with pytest.raises(ValueError, match="allowed"):
+        HistoryOptimizer(max_tokens=10, token_counter=counter)
+
+
+@pytest.mark.parametrize("answer", [1.5, "3", None, -1, True])
+def test_an_answer_that_is_no_whole_number_is_refused(answer):
+    with pytest.raises(CounterError, match="whole number"):
+        as_list_counter(lambda messages: answer)(THREE)
+
+
+def test_the_fault_of_a_counter_reaches_the_caller():
+    def faulty(messages):
+        raise LookupError("no vocabulary")
+
+    with pytest.raises(LookupError, match="no vocabulary"):
+        HistoryOptimizer(max_tokens=10, token_counter=faulty).invoke(THREE)
+
+
+@given(WORDS.filter(str.isascii))
+def test_approximate_agrees_with_langchain_on_plain_text(text):
+    messages = [system(text), human(text, name="ann"), ai(text), result("c1", text)]
+    assert approximate_tokens(messages) == count_tokens_approximately(messages)
+
+
+def test_approximate_counts_no_base64_and_every_argument_once():
+    image = {"type": "input_image", "image_url": "data:image/png;base64," + "A" * 400_000}
+    assert approximate_tokens([human([{"type": "text", "text": "look"}, image])]) < 800
+    use = {"type": "tool_use", "id": "c1", "name": "look", "input": {"q": "x" * 4_000}}
+    call = ai([{"type": "text", "text": "hi"}, use], "c1", args={"q": "x" * 4_000})
+    assert 1_000 < approximate_tokens([call]) < 1_100
+
+
+def test_approximate_does_not_take_other_scripts_for_english():
+    assert approximate_tokens([human("水" * 100)]) > 90
+    assert approximate_tokens([human("слово" * 20)]) > 50
+
+
+@pytest.mark.parametrize(
+    "counter",
+    [count_list, count_sequence, count_one, TenEach(), len, "approximate", "exact", "claude"],
+    ids=str,
+)
+def test_the_result_fits_by_the_callers_own_count(counter):
+    count, history = as_list_counter(counter), long_history()
+    allowed = count(history) * 2 // 3
+    out = HistoryOptimizer(max_tokens=allowed, token_counter=counter).invoke(history)
+    assert count(out) <= allowed
+    assert 2 <= len(out) < len(history)
+
+
+def test_a_count_of_messages_is_a_budget_of_messages():
+    history = long_history()
+    assert same_objects(
+        HistoryOptimizer(max_tokens=len(history), token_counter=len).invoke(history), history
+    )
+    assert len(HistoryOptimizer(max_tokens=5, token_counter=len).invoke(history)) <= 5
+
+
+def test_a_counter_that_is_no_sum_of_its_parts_is_obeyed():
+    def superlinear(messages: list[BaseMessage]) -> int:
+        return len(messages) ** 2
+
+    out = HistoryOptimizer(max_tokens=30, token_counter=superlinear).invoke(long_history())
+    assert 2 <= len(out) <= 5
+
+
+def test_a_counter_may_refuse_an_empty_list():
+    def picky(messages: list[BaseMessage]) -> int:
+        return 10 * len(messages) + 0 * len(messages[0].content)
+
+    assert len(HistoryOptimizer(max_tokens=50, token_counter=picky).invoke(long_history())) <= 5
+
+
+def test_an_ai_message_without_text_still_costs_its_calls():
+    assert approximate_tokens(
+        [AIMessage("", tool_calls=ai("", "c1").tool_calls)]
+    ) > approximate_tokens([HumanMessage("")])
