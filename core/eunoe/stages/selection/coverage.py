@@ -7,6 +7,7 @@ marginal is the MIG gain r_i (1 - beta max_{j in S} s_ij) plus the coverage spil
 from __future__ import annotations
 
 import math
+from operator import mul
 from typing import Protocol
 
 import numpy as np
@@ -46,23 +47,18 @@ class _SimilarityRows:
     """Rows of a similarity as Python lists, unpacked when first asked for."""
 
     def __init__(self, similarity: SparseSimilarity | None, size: int) -> None:
-        self._indptr = [0] * (size + 1) if similarity is None else similarity.indptr.tolist()
-        self._similarity = similarity
+        self._indptr, self._indices, self._values = [0] * (size + 1), list[int](), list[float]()
+        if similarity is not None:
+            self._indptr = similarity.indptr.tolist()
+            self._indices = similarity.indices.tolist()
+            self._values = similarity.values.tolist()
         self._rows: list[list[tuple[int, float]] | None] = [None] * size
 
     def __getitem__(self, item: int) -> list[tuple[int, float]]:
         row = self._rows[item]
         if row is None:
-            row = []
-            if self._similarity is not None:
-                here = slice(self._indptr[item], self._indptr[item + 1])
-                row = list(
-                    zip(
-                        self._similarity.indices[here].tolist(),
-                        self._similarity.values[here].tolist(),
-                        strict=True,
-                    )
-                )
+            here = slice(self._indptr[item], self._indptr[item + 1])
+            row = list(zip(self._indices[here], self._values[here], strict=True))
             self._rows[item] = row
         return row
 
@@ -103,6 +99,10 @@ class CoverageObjective:
         self._item: list[int] = elements.item.tolist()
         self._fidelity: list[float] = elements.fidelity.tolist()
         self._rows = _SimilarityRows(similarity, relevance.size)
+        if similarity is not None:
+            self._shares = np.unique(elements.fidelity).tolist()
+            self._other_worth = relevance[similarity.indices]
+            self._row = np.repeat(np.arange(relevance.size), np.diff(similarity.indptr))
         self.init()
 
     def init(self) -> None:
@@ -134,11 +134,10 @@ class CoverageObjective:
         item, fidelity = elements.item, elements.fidelity
         spill = np.zeros(item.size, dtype=np.float64)
         if self._similarity is not None and self._similarity.values.size:
-            rows, other = self._similarity, self._similarity.indices
-            row = np.repeat(np.arange(worth.size, dtype=np.intp), np.diff(rows.indptr))
-            for share in sorted(set(self._fidelity)):
-                more = np.maximum(share * rows.values - cover[other], 0.0)
-                total = np.bincount(row, weights=worth[other] * more, minlength=worth.size)
+            likeness, covered = self._similarity.values, cover[self._similarity.indices]
+            for share in self._shares:
+                more = self._other_worth * np.maximum(share * likeness - covered, 0.0)
+                total = np.bincount(self._row, weights=more, minlength=worth.size)
                 spill = np.where(fidelity == share, total[item], spill)
         spill = spill + worth[item] * np.maximum(fidelity - cover[item], 0.0)
         own = worth[item] * np.maximum(fidelity - level[item], 0.0)
@@ -169,8 +168,8 @@ class CoverageObjective:
 
     def value(self) -> float:
         """F of the set, from its definition; the same for every order of adding."""
-        own = math.fsum(w * level for w, level in zip(self._worth, self._level, strict=True))
-        covered = math.fsum(w * cover for w, cover in zip(self._worth, self._cover, strict=True))
+        own = math.fsum(map(mul, self._worth, self._level))
+        covered = math.fsum(map(mul, self._worth, self._cover))
         return self._own * own + self._beta * covered
 
 

@@ -66,9 +66,11 @@ class GreedyWalk:
         self.cost: list[int] = elements.cost.tolist()
         self._start: list[int] = elements.start.tolist()
         # Ties: more relevant, then newer, then fuller. A rank is a place in that order.
-        self.by_rank = np.lexsort((-elements.fidelity, -elements.item, -relevance[elements.item]))
-        self.rank = np.empty(self.by_rank.size, dtype=np.intp)
-        self.rank[self.by_rank] = np.arange(self.by_rank.size)
+        by_rank = np.lexsort((-elements.fidelity, -elements.item, -relevance[elements.item]))
+        self.ranks = np.empty(by_rank.size, dtype=np.intp)
+        self.ranks[by_rank] = np.arange(by_rank.size)
+        self.by_rank: list[int] = by_rank.tolist()
+        self.rank: list[int] = self.ranks.tolist()
         self.begin()
 
     def begin(self) -> None:
@@ -120,25 +122,27 @@ def fill_greedily(walk: GreedyWalk, exponent: float) -> list[GreedyPick]:
         Stale keys are upper bounds because gains only fall, so the picks equal those of
         evaluating everything every time.
     """
-    heap = _greedy_heap(walk, exponent)
-    by_rank: list[int] = walk.by_rank.tolist()
-    current = {by_rank[place]: key for key, place in heap}  # the one valid key of an element
-    fresh: dict[int, int] = {}  # how many picks there were when that key was computed
+    line, heap = _greedy_line(walk, exponent), list[tuple[float, int]]()
+    passed, by_rank = 0, walk.by_rank
+    current: dict[int, float] = {}  # the one valid key of an element that was valued again
+    fresh: dict[int, int] = {}  # how many picks there were then
     picks: list[GreedyPick] = []
-    while heap:
-        key, place = heap[0]
+    while heap or passed < len(line):
+        if heap and (passed == len(line) or heap[0] < line[passed]):
+            key, place = heapq.heappop(heap)
+        else:
+            key, place = line[passed]
+            passed += 1
         element = by_rank[place]
         price = walk.price(element)
-        if current.get(element) != key or price > walk.left or price < 1:
-            heapq.heappop(heap)
+        if not 1 <= price <= walk.left or current.get(element, key) != key:
             continue
         if fresh.get(element, 0) != len(picks):
             fresh[element] = len(picks)
             current[element] = -walk.objective.gain(element) / greedy_power(price, exponent)
             if current[element] != key:
-                heapq.heapreplace(heap, (current[element], place))
+                heapq.heappush(heap, (current[element], place))
                 continue
-        heapq.heappop(heap)
         if key >= 0.0:
             break
         picks.append(walk.take(element))
@@ -146,7 +150,7 @@ def fill_greedily(walk: GreedyWalk, exponent: float) -> list[GreedyPick]:
             fresh[other] = len(picks)
             power = greedy_power(walk.price(other), exponent)
             current[other] = -walk.objective.gain(other) / power
-            heapq.heappush(heap, (current[other], int(walk.rank[other])))
+            heapq.heappush(heap, (current[other], walk.rank[other]))
     return picks
 
 
@@ -168,15 +172,15 @@ def greedy_powers(prices: NDArray[np.int64], exponent: float) -> NDArray[np.floa
     return np.asarray([greedy_power(price, exponent) for price in prices.tolist()])
 
 
-def _greedy_heap(walk: GreedyWalk, exponent: float) -> list[tuple[float, int]]:
-    """Entries (-key, rank) of everything that fits and gains, sorted, hence a heap."""
+def _greedy_line(walk: GreedyWalk, exponent: float) -> list[tuple[float, int]]:
+    """Entries (-key, rank) of everything that fits and gains, best first."""
     gains, prices = walk.objective.gains(), walk.prices()
     usable = (
         walk.allowed[walk.elements.item] & (prices >= 1) & (prices <= walk.left) & (gains > 0.0)
     )
     place = np.flatnonzero(usable)
     negative = -gains[place] / greedy_powers(prices[place], exponent)
-    rank = walk.rank[place]
+    rank = walk.ranks[place]
     order = np.lexsort((rank, negative))
     return list(zip(negative[order].tolist(), rank[order].tolist(), strict=True))
 
@@ -235,13 +239,15 @@ def _replay_greedy(
     """Walk a run again: the least bound, the best prefix, its best element (-1: none helps)."""
     walk.begin()
     base = walk.objective.value()
-    ceiling = walk.objective.gains()  # gains seen last: upper bounds for all later prefixes
+    ceiling = np.zeros(0)  # gains seen last: upper bounds for all later prefixes
     bound, best, prefix, single = float("inf"), value * (1.0 + _GREEDY_MARGIN), 0, -1
     for place in range(len(picks) + 1):
         if place in places:
             ceiling = walk.objective.gains()
             more = knapsack_bound(ceiling, walk.elements, walk.budget, walk.allowed)
             bound = min(bound, base + more)
+            if walk.elements.is_plain:  # what does not fit now never will
+                ceiling[walk.elements.cost > walk.left] = 0.0
         if maximise:
             element, total = _best_single(walk, ceiling, base, best)
             if element >= 0:
@@ -262,7 +268,7 @@ def _best_single(
     fits = (prices >= 1) & (prices <= walk.left) & walk.allowed[walk.elements.item[hopeful]]
     hopeful = hopeful[fits]
     found = -1
-    for element in hopeful[np.lexsort((walk.rank[hopeful], -ceiling[hopeful]))].tolist():
+    for element in hopeful[np.lexsort((walk.ranks[hopeful], -ceiling[hopeful]))].tolist():
         if base + float(ceiling[element]) <= best:
             break
         gain = walk.objective.gain(element)

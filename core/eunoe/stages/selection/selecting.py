@@ -112,6 +112,8 @@ def select_items(
             left,
             given,
         )
+        if candidates.similarity is None:
+            checkpoints = 1  # gains do not change, so the first bound is the least
         runs = [run_greedy(walk, power, checkpoints=checkpoints) for power in exponents]
     return selection_from(candidates, given, left, best_outcome(runs))
 

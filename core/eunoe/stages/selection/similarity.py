@@ -70,27 +70,28 @@ def cosine_matrix(
     order = np.argsort(term, kind="stable")
     term, row, weight = term[order], row[order], weight[order]
     first = np.flatnonzero(np.diff(term, prepend=-1))
-    held = np.diff(first, append=term.size)
-    held = np.where(_cheap_terms(held, max_pairs), held, 1)  # no partner: left out
-    # Every entry meets the later entries of its term.
-    place = np.arange(term.size) - np.repeat(first, np.diff(first, append=term.size))
-    partners = np.maximum(np.repeat(held, np.diff(first, append=term.size)) - 1 - place, 0)
-    left = np.repeat(np.arange(term.size), partners)
-    ends = np.cumsum(partners)
-    right = left + 1 + np.arange(left.size) - np.repeat(ends - partners, partners)
-    key = row[left] * size + row[right]
-    upper = np.bincount(key, weights=weight[left] * weight[right], minlength=size * size)
+    width = np.diff(first, append=term.size)
+    # Every entry meets the later entries of its term, unless the term is left out.
+    met = np.where(_cheap_terms(width, max_pairs), width, 0)
+    place = np.arange(term.size) - np.repeat(first, width)
+    partners = np.maximum(np.repeat(met, width) - 1 - place, 0)
+    before = np.cumsum(partners) - partners
+    right = np.arange(int(partners.sum()))
+    right += np.repeat(np.arange(1, term.size + 1) - before, partners)
+    key = np.repeat(row * size, partners) + row[right]
+    product = np.repeat(weight, partners) * weight[right]
+    upper = np.bincount(key, weights=product, minlength=size * size)
     matrix = upper.reshape(size, size).astype(np.float64)
     matrix = np.clip(matrix + matrix.T, -1.0, 1.0)
     np.fill_diagonal(matrix, 1.0)
     return matrix
 
 
-def _cheap_terms(held: NDArray[np.intp], max_pairs: int) -> NDArray[np.bool_]:
+def _cheap_terms(width: NDArray[np.intp], max_pairs: int) -> NDArray[np.bool_]:
     """Which terms to join: the rarest first while the number of products stays within bounds."""
-    products = held * (held - 1) // 2
+    products = width * (width - 1) // 2
     order = np.argsort(products, kind="stable")
-    cheap = np.zeros(held.size, dtype=bool)
+    cheap = np.zeros(width.size, dtype=bool)
     cheap[order] = np.cumsum(products[order]) <= max_pairs
     return cheap
 

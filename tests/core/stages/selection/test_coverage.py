@@ -2,7 +2,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eunoe.stages.selection.candidates import SparseSimilarity
@@ -51,6 +51,7 @@ def value_of(objective, picked):
 
 
 @pytest.mark.property
+@settings(max_examples=60)
 @given(small_pools(), st.data())
 def test_value_follows_the_definition_for_every_order(pool, data):
     relevance, matrix, elements, beta = pool
@@ -63,6 +64,7 @@ def test_value_follows_the_definition_for_every_order(pool, data):
 
 
 @pytest.mark.property
+@settings(max_examples=60)
 @given(small_pools(most=3))
 def test_coverage_is_monotone_and_submodular(pool):
     relevance, matrix, elements, beta = pool
@@ -83,6 +85,7 @@ def test_coverage_is_monotone_and_submodular(pool):
 
 
 @pytest.mark.property
+@settings(max_examples=60)
 @given(small_pools(), st.data(), st.sampled_from([CoverageObjective, MigObjective]))
 def test_gains_equal_gain_bit_for_bit_and_never_grow(pool, data, kind):
     relevance, matrix, elements, beta = pool

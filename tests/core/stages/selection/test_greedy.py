@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eunoe.stages.selection.candidates import SparseSimilarity
@@ -66,6 +66,7 @@ def fill_naively(walk, relevance, exponent):
 
 
 @pytest.mark.property
+@settings(max_examples=60)
 @given(walks(), EXPONENTS)
 def test_lazy_greedy_picks_what_naive_greedy_picks(case, exponent):
     walk, relevance = case
@@ -77,6 +78,7 @@ def test_lazy_greedy_picks_what_naive_greedy_picks(case, exponent):
 
 
 @pytest.mark.property
+@settings(max_examples=60)
 @given(walks(), EXPONENTS)
 def test_greedy_max_is_never_worse_and_keeps_the_budget(case, exponent):
     walk, _ = case
@@ -96,6 +98,7 @@ def test_greedy_max_is_never_worse_and_keeps_the_budget(case, exponent):
 
 
 @pytest.mark.property
+@settings(max_examples=60)
 @given(walks(), EXPONENTS)
 def test_greedy_max_tries_every_element_on_every_prefix(case, exponent):
     walk, _ = case
@@ -111,6 +114,7 @@ def test_greedy_max_tries_every_element_on_every_prefix(case, exponent):
 
 
 @pytest.mark.property
+@settings(max_examples=60)
 @given(walks(likeness=False, tiers=False, kinds=(CoverageObjective,)), EXPONENTS)
 def test_the_sorted_list_picks_what_the_heap_picks(case, exponent):
     walk, relevance = case

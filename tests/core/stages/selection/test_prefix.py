@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eunoe.stages.selection import PrefixCacheOptimizedAlgorithm, SelectionCandidates, tier_elements
@@ -103,6 +103,7 @@ def test_forced_items_that_do_not_fit_stay_reported():
 
 
 @pytest.mark.property
+@settings(max_examples=50)
 @given(
     st.integers(2, 10),
     st.integers(20, 90),

@@ -93,6 +93,7 @@ def test_samples_are_drawn_without_replacement(size, count, seed):
 
 
 def test_a_sample_is_the_same_everywhere():
+    assert sample_positions(1000, 8).tolist() == [27, 31, 158, 226, 414, 568, 631, 681]
     assert sample_positions(1000, 5).tolist() == sample_positions(1000, 5, 42).tolist()
     assert sample_positions(1000, 5).tolist() != sample_positions(1000, 5, 43).tolist()
     counts = np.zeros(20)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eunoe.stages.selection import (
@@ -56,6 +56,7 @@ ARGUMENTS = st.fixed_dictionaries(
 
 
 @pytest.mark.property
+@settings(max_examples=50)
 @given(pools(), ARGUMENTS)
 def test_a_choice_fits_keeps_what_is_forced_and_leaves_what_is_barred(pool, arguments):
     choice = select_items(pool, **arguments)
@@ -83,12 +84,14 @@ def test_a_choice_fits_keeps_what_is_forced_and_leaves_what_is_barred(pool, argu
 
 
 @pytest.mark.property
+@settings(max_examples=50)
 @given(pools(), ARGUMENTS)
 def test_the_same_input_gives_the_same_choice(pool, arguments):
     assert select_items(pool, **arguments) == select_items(pool, **arguments)
 
 
 @pytest.mark.property
+@settings(max_examples=50)
 @given(pools())
 def test_all_exponents_together_are_worth_no_less_than_each(pool):
     together = select_items(pool, policy="max_F").certificate.value
@@ -97,6 +100,7 @@ def test_all_exponents_together_are_worth_no_less_than_each(pool):
 
 
 @pytest.mark.property
+@settings(max_examples=50)
 @given(pools())
 def test_what_was_left_out_no_longer_fits_or_adds_nothing(pool):
     if pool.similarity is not None or not pool.elements.is_plain:

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eunoe.stages.selection import cosine_matrix, knn_similarity, nearest_neighbours, unit_rows
@@ -25,6 +25,7 @@ def dense(indptr, terms, values):
 
 
 @pytest.mark.property
+@settings(max_examples=60)
 @given(bags())
 def test_cosines_are_those_of_dense_rows(bag):
     matrix = dense(*bag)
@@ -34,12 +35,14 @@ def test_cosines_are_those_of_dense_rows(bag):
 
 
 @pytest.mark.property
+@settings(max_examples=60)
 @given(bags(), st.integers(0, 20))
 def test_with_fewer_products_no_cosine_grows(bag, limit):
     assert (cosine_matrix(*bag, max_pairs=limit) <= cosine_matrix(*bag) + 1e-12).all()
 
 
 @pytest.mark.property
+@settings(max_examples=60)
 @given(bags(), st.integers(1, 4), st.sampled_from([0.0, 0.3]))
 def test_neighbours_are_the_most_alike_and_the_newest_among_equals(bag, count, floor):
     matrix = cosine_matrix(*bag)

@@ -110,6 +110,7 @@ def test_recency_factor_out_of_range(factor):
 
 
 @pytest.mark.property
+@settings(max_examples=40)
 @given(pools(), st.sampled_from([GreedyByWeightAlgorithm(), CoverageAlgorithm()]))
 def test_groups_are_chosen_whole_or_not_at_all(pool, inner):
     choice = DependencyAwareAlgorithm(inner).select(pool)
