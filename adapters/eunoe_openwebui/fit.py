@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from eunoe.pipeline.orchestrator import ContextOrchestrator
-
 from eunoe.domain.budget import TokenBudget
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.report import Placement, Report
 from eunoe.domain.settings import Settings
+from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe_openwebui.hook import FilterRequest
 from eunoe_openwebui.valves import FilterValves, resolve_valves
@@ -122,6 +121,7 @@ def settings_of(valves: FilterValves) -> Settings:
         high_water=high / 100,
         low_water=low / 100,
         recall_share=valves.recall_percent / 100,
+        deep_recall_share=valves.deep_recall_percent / 100,
         recall_floor=valves.recall_floor,
         pair_coherence=valves.pair_coherence,
         tool_penalty=valves.tool_penalty,

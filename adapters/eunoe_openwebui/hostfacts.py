@@ -41,7 +41,8 @@ async def stored_model_prompt(model_id: str) -> str:
     if inspect.isawaitable(entry):
         entry = await entry
     params = getattr(entry, "params", None)
-    plain = params.model_dump() if hasattr(params, "model_dump") else params
+    dump = getattr(params, "model_dump", None)
+    plain = dump() if dump else params
     return str(plain.get("system") or "") if isinstance(plain, Mapping) else ""
 
 

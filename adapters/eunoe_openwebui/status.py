@@ -7,6 +7,9 @@ from typing import Any
 
 from eunoe.domain.report import Fate, Report
 
+# The tools are named in the line when they take more than a quarter of what is allowed.
+_STATUS_TOOL_SHARE = 4
+
 
 def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | None) -> str:
     """What was done, in one line.
@@ -33,6 +36,8 @@ def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | Non
             parts.append(f"{number} {words}")
     if report.truncated:
         parts.append("too long, shortened")
+    if report.tool_tokens * _STATUS_TOOL_SHARE > allowed > 0:
+        parts.append(f"tools take {short_number(report.tool_tokens)}")
     if report.infeasible is not None:
         parts.append("over the limit")
     if report.mended:

@@ -97,6 +97,14 @@ class FilterValves(ForgivingModel):
         title="Room for recalled messages (%)",
         description="Share of the budget that recalled messages may take. 0: the preset's.",
     )
+    deep_recall_percent: int = Field(
+        default=0,
+        ge=0,
+        le=95,
+        title="Room for a deep recall (%)",
+        description="The same for a question that plainly asks for what lies far back; recent "
+        "turns make room for that one answer. 0: the preset's.",
+    )
     recall_floor: float = Field(
         default=0.05,
         ge=0.0,
@@ -204,6 +212,7 @@ class FilterPreset:
     cut_at_percent: int
     cut_to_percent: int
     recall_percent: int
+    deep_recall_percent: int
 
 
 FILTER_PRESETS = {
@@ -214,6 +223,7 @@ FILTER_PRESETS = {
         cut_at_percent=100,
         cut_to_percent=40,
         recall_percent=15,
+        deep_recall_percent=80,
     ),
     "saver": FilterPreset(
         policy="stable",
@@ -222,6 +232,7 @@ FILTER_PRESETS = {
         cut_at_percent=100,
         cut_to_percent=30,
         recall_percent=15,
+        deep_recall_percent=40,
     ),
     "thorough": FilterPreset(
         policy="relevance",
@@ -230,6 +241,7 @@ FILTER_PRESETS = {
         cut_at_percent=100,
         cut_to_percent=60,
         recall_percent=30,
+        deep_recall_percent=80,
     ),
     "window": FilterPreset(
         policy="window",
@@ -238,6 +250,7 @@ FILTER_PRESETS = {
         cut_at_percent=100,
         cut_to_percent=60,
         recall_percent=5,
+        deep_recall_percent=5,
     ),
 }
 

@@ -18,6 +18,15 @@ _WORDS = (
 ).split()
 
 
+# Questions that stay with the subject, as most do in a chat.
+FOLLOW_UPS = (
+    "Good, and now?",
+    "Tell me more about it.",
+    "Why is that so?",
+    "Thanks. What comes next?",
+)
+
+
 def words(count: int, seed: int) -> str:
     """So many words, the same for the same seed."""
     return " ".join(random.Random(seed).choices(_WORDS, k=count)) + "."
@@ -35,3 +44,33 @@ def long_chat(turns: int, size: int = 40) -> list[tuple[str, str]]:
 def as_messages(chat: list[tuple[str, str]]) -> list[dict[str, Any]]:
     """The chat as a program sends it."""
     return [{"role": role, "content": text} for role, text in chat]
+
+
+def office_chat() -> list[tuple[str, str]]:
+    """A chat as it might be in an office: many small subjects, and a fact near its beginning."""
+    chat = [
+        ("user", "Our PostgreSQL database moved: it listens on port 54329 of the host atlas now."),
+        ("assistant", "Noted: PostgreSQL runs on atlas, port 54329."),
+    ]
+    for number, subject in enumerate(_SUBJECTS * 5):
+        answer = (
+            f"Here is a draft about {subject}. It says what was decided, who takes part, what is "
+            "still open and until when, and it asks everybody for remarks by Thursday. The tone "
+            "is friendly and short; I left the names out, so that you can add them. Shall I make "
+            f"a second version of the note about {subject} for the customers?"
+        )
+        chat.append(("user", f"Please draft a note about {subject} for week {number + 2}."))
+        chat.append(("assistant", answer))
+    return chat
+
+
+_SUBJECTS = (
+    "the summer party",
+    "the new coffee machine",
+    "holidays between the years",
+    "the fire drill",
+    "parking behind the house",
+    "the spring cleaning",
+    "the photo for the home page",
+    "the trade fair in Lyon",
+)

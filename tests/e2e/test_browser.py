@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import pytest
 
 from e2e import setup_host
 from e2e.host import ADMIN_EMAIL, ADMIN_PASSWORD, Host
-from e2e.talk import FILTER, PLAIN_MODEL, long_chat
-from e2e.upstream import Upstream
+from e2e.talk import FILTER, PLAIN_MODEL, office_chat
+from e2e.upstream import Json, Reply, Upstream
 from e2e.webapi import WebApi
 from e2e.webdriver import Browser
 
@@ -20,7 +21,7 @@ STATUS = "//*[contains(@class, 'status-description')]"
 
 
 @pytest.fixture
-def browser(host: Host) -> Iterator[Browser]:
+def browser(host: Host, admin: WebApi) -> Iterator[Browser]:
     """A signed-in browser."""
     setup_host.install_browser()
     window = Browser()
@@ -39,41 +40,55 @@ def browser(host: Host) -> Iterator[Browser]:
 def test_set_up_in_the_page_and_chat(
     browser: Browser, admin: WebApi, host: Host, fresh: Upstream
 ) -> None:
+    browser.resize(1100, 340)
     browser.open(f"{host.url}/admin/functions")
     browser.find("//*[normalize-space()='eunoe']")
     browser.screenshot(SHOTS / "functions.png")
 
+    browser.resize(1100, 800)
     browser.click("//button[@aria-label='Valves']")
-    browser.find("//*[normalize-space()='Max tokens']")
-    browser.click(_switch("Max tokens"))
+    browser.click(_default("Max tokens"))
     browser.clear(_field("Max tokens"))
     browser.type(_field("Max tokens"), "1500")
     browser.screenshot(SHOTS / "valves.png")
+    browser.click(_default("Show recalled messages as sources"))
+    browser.click(f"{_row('Show recalled messages as sources')}//button[@role='switch']")
     browser.click("//button[normalize-space()='Save']")
     browser.find("//*[contains(., 'updated')]")
-    assert admin.call("GET", f"/api/v1/functions/id/{FILTER}/valves") == {"max_tokens": 1500}
+    stored = admin.call("GET", f"/api/v1/functions/id/{FILTER}/valves")
+    assert stored == {"max_tokens": 1500, "show_sources": True}
 
-    chat_id, _ = admin.import_chat(PLAIN_MODEL, long_chat(40))
-    browser.open(f"{host.url}/c/{chat_id}")
-    browser.type("//*[@id='chat-input']", "And what do you say to that?\n")
-    browser.find("//*[contains(text(), 'echo: And what do you say')]")
-    line = browser.text(f"({STATUS})[last()]")
-    browser.screenshot(SHOTS / "chat.png")
+    fresh.answer = lambda body: Reply(f"On port {_port_in(body)}, on the host atlas.")
+    with admin.workspace_model("assistant", PLAIN_MODEL) as model:
+        chat_id, _ = admin.import_chat(model, office_chat())
+        browser.open(f"{host.url}/c/{chat_id}")
+        browser.type("//*[@id='chat-input']", "On which port does our database listen?\n")
+        browser.find("//*[contains(text(), 'On port 54329')]")
+        line = browser.text(f"({STATUS})[last()]")
+        browser.screenshot(SHOTS / "chat.png")
     assert line.startswith("sent ")
     assert "of 1.5k" in line
+    assert "recalled" in line
     assert fresh.requests[-1].problems == ()
+    assert fresh.requests[-1].tokens <= 1500
+
+
+def _port_in(body: Json) -> str:
+    """What a model can know: the port, if it is in what was sent."""
+    found = re.search(r"port (\d+)", str(body["messages"]))
+    return found[1] if found else "unknown"
 
 
 def _row(title: str) -> str:
     """The row of a valve in the dialog."""
-    return f"//div[div[normalize-space()='{title}']]"
+    return f"//div[div/div[normalize-space()='{title}']]"
 
 
-def _switch(title: str) -> str:
-    """The button that takes a valve from its default to a value of one's own."""
+def _default(title: str) -> str:
+    """The button that takes a valve off its default."""
     return f"{_row(title)}//button[normalize-space()='Default']"
 
 
 def _field(title: str) -> str:
     """The field in which the value is typed."""
-    return f"{_row(title)}/following-sibling::div//input"
+    return f"{_row(title)}//input"

@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from e2e.talk import FILTER, PLAIN_MODEL, WINDOW, WINDOW_MODEL, as_messages, long_chat, words
+from e2e.talk import (
+    FILTER,
+    FOLLOW_UPS,
+    PLAIN_MODEL,
+    WINDOW,
+    WINDOW_MODEL,
+    as_messages,
+    long_chat,
+    words,
+)
 from e2e.upstream import Upstream, text_of
 from e2e.webapi import RefusedError, WebApi
 
@@ -20,7 +29,7 @@ def test_a_long_chat_fits_and_its_beginning_stays(admin: WebApi, fresh: Upstream
     last = admin.import_chat(PLAIN_MODEL, long_chat(40))
     lines = []
     for number in range(8):
-        turn = admin.ask(PLAIN_MODEL, f"And then {number}? {words(30, 900 + number)}", last)
+        turn = admin.ask(PLAIN_MODEL, FOLLOW_UPS[number % 4], last)
         assert turn.message["content"].startswith("echo: ")
         lines.append(turn.status_lines)
         last = (turn.chat_id, turn.answer_id)

@@ -78,17 +78,14 @@ def test_no_status_line_when_it_is_off(admin: WebApi, fresh: Upstream) -> None:
     assert admin.ask(PLAIN_MODEL, "Hello?").status_lines == []
 
 
-def test_a_filter_that_fails_lets_the_chat_through(
-    admin: WebApi, upstream: Upstream, host: object
-) -> None:
-    upstream.reset()
-    with admin.installed(FILTER, "eunoe", BROKEN):
+def test_a_filter_that_fails_lets_the_chat_through(admin: WebApi) -> None:
+    with admin.installed("broken", "broken", BROKEN):
         turn = admin.ask(PLAIN_MODEL, "Is anybody there?")
         answer = admin.complete(PLAIN_MODEL, [{"role": "user", "content": "And here?"}])
-        assert admin.function(FILTER)["is_active"]
+        assert admin.function("broken")["is_active"]
     assert turn.message["content"] == "echo: Is anybody there?"
     assert answer["choices"][0]["message"]["content"] == "echo: And here?"
-    assert turn.status_lines == ["eunoe failed (RuntimeError): sent as it is"]
+    assert "eunoe failed (RuntimeError): sent as it is" in turn.status_lines
 
 
 @pytest.mark.usefixtures("host")

@@ -100,6 +100,7 @@ class WebApi:
         meta = {"capabilities": {"builtin_tools": False}}
         form = {"id": name, "name": name, "base_model_id": base, "params": params, "meta": meta}
         self.call("POST", "/api/v1/models/create", form)
+        self.call("GET", "/api/models")  # the host rereads its list
         try:
             yield name
         finally:

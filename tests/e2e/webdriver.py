@@ -40,10 +40,11 @@ class Browser:
         )
         self._base = f"http://127.0.0.1:{port}"
         self._wait_for_driver()
-        options = {"args": [*_ARGUMENTS, f"--window-size={width},{height}"]}
+        options = {"args": list(_ARGUMENTS)}
         wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
         session = self._send("POST", "/session", wanted)["sessionId"]
         self._base += f"/session/{session}"
+        self.resize(width, height)
 
     def close(self) -> None:
         """Close the window and end the driver."""
@@ -52,6 +53,12 @@ class Browser:
         finally:
             self._driver.terminate()
             self._driver.wait(timeout=10)
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the page this size in pixels."""
+        sizes = "return [outerWidth - innerWidth, outerHeight - innerHeight]"
+        wider, higher = self.run(sizes)
+        self._send("POST", "/window/rect", {"width": width + wider, "height": height + higher})
 
     def open(self, url: str) -> None:
         """Load a page."""
