@@ -1,4 +1,4 @@
-"""Short ways to write LangChain message lists in tests, random ones, and what a provider refuses."""
+"""Short ways to write LangChain message lists, random ones, and what providers refuse."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def frozen(messages: Sequence[BaseMessage]) -> list[tuple[int, dict[str, Any]]]:
 
 
 def problems(messages: Sequence[BaseMessage]) -> list[str]:
-    """What every provider refuses: results without calls, calls without results, no user message."""
+    """What providers refuse: results without calls, calls without results, no user message."""
     found = [] if any(isinstance(m, HumanMessage) for m in messages) else ["no user message"]
     waiting: set[str] = set()
     for i, message in enumerate(messages):

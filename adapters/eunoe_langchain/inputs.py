@@ -14,13 +14,14 @@ def to_messages(value: Any) -> list[BaseMessage]:
 
     Args:
         value: a string (one user message), a prompt value, or a sequence of whatever LangChain
-            takes for a message: messages, ``(role, text)`` pairs, dicts with role and content, strings.
+            takes for a message: messages, ``(role, text)`` pairs, dicts with role and content,
+            strings.
 
     Returns:
         A new list; messages in it are the caller's own objects.
 
     Raises:
-        TypeError: the value is a mapping (a chain's state), a single message, or no messages at all.
+        TypeError: the value is a mapping (a chain's state), one message, or no messages at all.
         ValueError: an element of the sequence cannot be read as a message.
     """
     if isinstance(value, PromptValue):

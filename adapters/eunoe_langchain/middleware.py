@@ -1,4 +1,4 @@
-"""Middleware for ``langchain.agents.create_agent``: every model call sees a view, the state stays whole."""
+"""Middleware for ``create_agent``: every model call sees a view, the state stays whole."""
 
 from __future__ import annotations
 

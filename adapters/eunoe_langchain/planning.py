@@ -13,14 +13,13 @@ from eunoe import (
     BudgetError,
     ContextOrchestrator,
     Conversation,
-    Decision,
-    Fate,
     Report,
     Settings,
     SettingsError,
     TokenBudget,
 )
 from eunoe.domain.profile import PROFILES
+from eunoe.domain.report import DecisionList
 from eunoe.domain.settings import POLICY_NAMES
 from eunoe_langchain.counters import (
     CallersCounter,
@@ -59,7 +58,7 @@ class PlanOptions:
     max_tokens: int
     reserve_tokens: int = 0
     on_overflow: OnOverflow = "raise"
-    token_counter: Any = "approximate"
+    token_counter: Any = "approximate"  # noqa: S105
     policy: str | None = None
     profile: str | None = None
     model_id: str | None = None
@@ -237,13 +236,16 @@ def _planned(messages: Sequence[BaseMessage], profile: str | None) -> list[PlanD
 
 def _with_orders(report: Report, sendable: Sequence[int], total: int) -> Report:
     """The report for the list as given, where orders to a message store stood between messages."""
-    decided = {sendable[d.index]: replace(d, index=sendable[d.index]) for d in report.decisions}
-    reason = "an order to a message store is no message"
-    orders = {
-        i: Decision(index=i, fate=Fate.DROPPED, score=0.0, tokens=0, reason=reason)
-        for i in range(total)
-        if i not in decided
-    }
-    decisions = tuple({**decided, **orders}[i] for i in range(total))
+    decided = dict(zip(sendable, report.decisions, strict=True))
+    orders = [i for i in range(total) if i not in decided]
+    decisions = DecisionList(
+        [decided[i].tokens if i in decided else 0 for i in range(total)],
+        {i: d.fate for i, d in decided.items()},
+        [decided[i].score if i in decided else 0.0 for i in range(total)],
+        {
+            **{i: d.reason for i, d in decided.items()},
+            **dict.fromkeys(orders, "an order to a message store is no message"),
+        },
+    )
     mended = (*report.mended, f"left out {len(orders)} RemoveMessage")
     return replace(report, decisions=decisions, mended=mended)

@@ -56,7 +56,7 @@ def provider_of(model: Any) -> str | None:
     """The provider of a chat model, from the parameters that it gives to traces."""
     try:
         return model._get_ls_params().get("ls_provider")  # type: ignore[no-any-return]  # noqa: SLF001
-    except Exception:  # noqa: BLE001  # another's code, asked for a hint only
+    except Exception:  # another's code, asked for a hint only
         return None
 
 

@@ -51,7 +51,7 @@ def plan_dicts(messages: Sequence[BaseMessage]) -> list[PlanDict]:
 
 
 def plan_dict(message: BaseMessage) -> PlanDict:
-    """One message as a dict for planning; an unknown class becomes an opaque one of its own role."""
+    """One message as a dict for planning; an unknown class is opaque and keeps its own role."""
     planned: PlanDict = {"role": role_of(message), "content": _content_of(message)}
     if message.name:
         planned["name"] = message.name
@@ -64,7 +64,7 @@ def plan_dict(message: BaseMessage) -> PlanDict:
 
 
 def role_of(message: BaseMessage) -> str:
-    """The role that a provider sees: subclasses and chunks as their base, unknown types as they say."""
+    """The role that a provider sees: subclasses and chunks as their base, others as they say."""
     if isinstance(message, SystemMessage):
         developer = message.additional_kwargs.get(DEVELOPER_MARK) == "developer"
         return "developer" if developer else "system"
@@ -112,7 +112,7 @@ def carries_more_than_text(message: BaseMessage) -> bool:
 
 
 def call_of_block(block: PlanDict) -> str | None:
-    """The id under which a content block is answered by a tool message, or None if it is no call."""
+    """The id under which a tool message answers a content block, or None if it is no call."""
     kind = block.get("type")
     if kind in ("tool_use", "tool_call", "invalid_tool_call"):
         found = block.get("id")
@@ -136,7 +136,7 @@ def _content_of(message: BaseMessage) -> Any:
 
 
 def _part_of(block: Any) -> PlanDict:
-    """A part for planning: dicts by identity, except blocks whose call or text planning would miss."""
+    """A part for planning: the caller's own dict, unless planning would miss its call or text."""
     if isinstance(block, str):
         return {"type": "text", "text": block}
     if not isinstance(block, dict):

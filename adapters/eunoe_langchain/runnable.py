@@ -1,4 +1,4 @@
-"""The runnable to put before a chat model: it takes what the model takes and gives a shorter list."""
+"""The runnable before a chat model: it takes what the model takes and gives a shorter list."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ ModelInputType = str | StringPromptValue | ChatPromptValueConcrete | list[AnyMes
 class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage]]):
     """Keeps a chat history inside a token budget, before every model call.
 
-    ``HistoryOptimizer(max_tokens=8000) | model`` sends the model at most 8,000 tokens. Kept messages
-    are the caller's own objects; the stored history is never touched; a tool call never parts from
-    its results; the same history always gives the same list, so that a provider's prompt cache holds.
+    ``HistoryOptimizer(max_tokens=8000) | model`` sends the model at most 8,000 tokens. Kept
+    messages are the caller's own objects; the stored history is never touched; a tool call never
+    parts from its results; the same history always gives the same list, and the list of the next
+    turn begins with it except at few cuts, so that a provider's prompt cache holds.
 
     Attributes:
         max_tokens: tokens allowed for a request, system messages and framing included; above 0.
@@ -65,7 +66,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     max_tokens: int = Field(gt=0)
     reserve_tokens: int = Field(default=0, ge=0)
     on_overflow: Literal["raise", "keep", "truncate"] = "raise"
-    token_counter: Any = "approximate"
+    token_counter: Any = "approximate"  # noqa: S105
     policy: str | None = None
     profile: str | None = None
     model_id: str | None = None
@@ -112,7 +113,10 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         return super().to_json()
 
     def invoke(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
+        self,
+        input: LanguageModelInput,  # noqa: A002  # LangChain's name
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
     ) -> list[BaseMessage]:
         """The messages to send.
 
@@ -129,20 +133,27 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         return self._call_with_config(self._run, input, config, **kwargs)
 
     async def ainvoke(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
+        self,
+        input: LanguageModelInput,  # noqa: A002  # LangChain's name
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
     ) -> list[BaseMessage]:
         """The same, planned off the event loop."""
         self._check_keywords(kwargs)
         return await self._acall_with_config(self._arun, input, config, **kwargs)
 
-    def explain(self, input: LanguageModelInput, **kwargs: Any) -> Report:
-        """What would be sent, kept, shrunk and dropped, and why; no callbacks, never a BudgetError."""
+    def explain(
+        self,
+        input: LanguageModelInput,  # noqa: A002  # LangChain's name
+        **kwargs: Any,
+    ) -> Report:
+        """What would be sent, shrunk and dropped, and why; no callbacks, never a BudgetError."""
         self._check_keywords(kwargs)
         options = self._options(**kwargs, on_overflow="keep")
         return plan(to_messages(input), options).report
 
     def on_key(self, key: str = "messages") -> Runnable[dict[str, Any], dict[str, Any]]:
-        """A runnable on a mapping that optimises the messages under one key and keeps the others."""
+        """A runnable on a mapping: optimises the messages under one key, keeps the others."""
         return RunnablePassthrough.assign(**{key: itemgetter(key) | self})
 
     def as_pre_model_hook(self, *, rewrite: bool = False) -> Runnable[Any, dict[str, Any]]:

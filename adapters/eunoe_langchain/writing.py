@@ -1,4 +1,4 @@
-"""From a plan back to LangChain messages: the caller's own objects by index, copies only where text changed."""
+"""From a plan back to messages: the caller's own objects by index, copies where text changed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _without_halves(message: BaseMessage) -> dict[str, Any]:
 
 
 def _content_back(message: BaseMessage, before: Any, after: Any) -> Any:
-    """Content in the message's own form: parts that planning left alone are the caller's objects."""
+    """Content in the message's own form; parts that planning left alone are the caller's."""
     if not isinstance(after, list) or not isinstance(message.content, list):
         return after if isinstance(after, (str, list)) else ""
     own = {id(part): block for part, block in zip(before, message.content, strict=False)}

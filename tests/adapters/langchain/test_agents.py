@@ -7,11 +7,13 @@ import warnings
 from typing import Any
 
 import pytest
-from eunoe_langchain import BudgetError, HistoryOptimizer
 from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
+from pydantic import BaseModel, Field
+
+from eunoe_langchain import BudgetError, HistoryOptimizer
 from langchain_lists import ai, frozen, human, long_history, places, problems
 
 pytest.importorskip("langgraph")
@@ -25,9 +27,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 class Agent(FakeMessagesListChatModel):
     """A model that answers from a list, binds tools, and remembers what it was sent."""
 
-    responses: list[Any] = [AIMessage("done")]
-    seen: list[Any] = []
-    bound: list[Any] = []
+    responses: list[Any] = Field(default_factory=lambda: [AIMessage("done")])
+    seen: list[Any] = Field(default_factory=list)
+    bound: list[Any] = Field(default_factory=list)
 
     def bind_tools(self, tools, **kwargs):
         self.bound.append(tools)
@@ -103,10 +105,9 @@ def test_as_middleware_tools_count_against_the_budget(model):
         return len(model.seen[-1])
 
     assert seen_with([look]) < seen_with([])
+    tight = HistoryOptimizer(max_tokens=40).as_middleware()
+    agent = agents.create_agent(model, [look], middleware=[tight])
     with pytest.raises(BudgetError):
-        agent = agents.create_agent(
-            model, [look], middleware=[HistoryOptimizer(max_tokens=40).as_middleware()]
-        )
         agent.invoke({"messages": HISTORY})
 
 
@@ -175,7 +176,6 @@ def test_the_messages_of_the_request_are_not_touched(model):
 def test_a_schema_for_the_answer_counts_too(model):
     from langchain.agents.middleware import ModelRequest
     from langchain.agents.structured_output import ToolStrategy
-    from pydantic import BaseModel, Field
 
     class Verdict(BaseModel):
         """A verdict."""

@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from functools import partial
 
 import pytest
-from eunoe_langchain import CounterError, HistoryOptimizer, approximate_tokens, as_list_counter
 from hypothesis import given
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langchain_core.messages.utils import count_tokens_approximately
+from pydantic import Field
+
+from eunoe_langchain import CounterError, HistoryOptimizer, approximate_tokens, as_list_counter
 from langchain_lists import WORDS, ai, human, long_history, result, same_objects, system
 
 
 class TenEach(FakeListChatModel):
     """A model that counts ten tokens a message and three a list."""
 
-    responses: list[str] = ["x"]
+    responses: list[str] = Field(default=["x"])
 
     def get_num_tokens_from_messages(self, messages, tools=None):
         return 10 * len(messages) + 3

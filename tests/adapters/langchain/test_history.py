@@ -7,19 +7,21 @@ import inspect
 import warnings
 
 import pytest
-from eunoe_langchain import HistoryOptimizer, OptimizedHistory, wrap_history_factory
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import HumanMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from pydantic import Field
+
+from eunoe_langchain import HistoryOptimizer, OptimizedHistory, wrap_history_factory
 from langchain_lists import human, long_history, places, same_objects
 
 TIGHT = HistoryOptimizer(max_tokens=60)
 
 
 class Listening(FakeListChatModel):
-    responses: list[str] = ["a " * 20]
-    seen: list = []
+    responses: list[str] = Field(default=["a " * 20])
+    seen: list = Field(default_factory=list)
 
     def _call(self, messages, *args, **kwargs):
         self.seen.append(messages)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from eunoe_langchain import to_messages
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.prompt_values import ChatPromptValue, StringPromptValue
+
+from eunoe_langchain import to_messages
 
 
 def test_messages_come_back_as_the_same_objects_in_a_new_list():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 
 import pytest
-from eunoe_langchain.reading import carries_more_than_text, plan_dict, plan_dicts, role_of
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -18,6 +17,8 @@ from langchain_core.messages import (
     ToolMessage,
     convert_to_messages,
 )
+
+from eunoe_langchain.reading import carries_more_than_text, plan_dict, plan_dicts, role_of
 
 CALL = {"name": "look", "args": {"q": "x"}, "id": "c1", "type": "tool_call"}
 RAW_CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"q": "x"}'}}

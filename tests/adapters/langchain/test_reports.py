@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from eunoe_langchain import BudgetError, HistoryOptimizer, approximate_tokens
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+from eunoe_langchain import BudgetError, HistoryOptimizer, approximate_tokens
 from langchain_lists import ai, human, places, problems, result, same_objects, system
 
 
@@ -152,10 +153,10 @@ def test_11_tool_arguments_cost_tokens_once():
     for message in (plain, twice):
         assert 1_000 <= approximate_tokens([message]) <= 1_100
         assert (
-            500
-            <= HistoryOptimizer(max_tokens=10_000, token_counter="exact")
+            HistoryOptimizer(max_tokens=10_000, token_counter="exact")
             .explain([human("q"), message, result("c1")])
             .tokens_before
+            >= 500
         )
 
 
