@@ -14,7 +14,11 @@ from eunoe_openwebui.hook import FilterRequest, HookArguments, read_hook_argumen
 from eunoe_openwebui.hostfacts import host_runs_request_hook
 from eunoe_openwebui.lastview import ViewMemory
 from eunoe_openwebui.status import source_events, status_event, status_line
+from eunoe_openwebui.usage import UsageBook, reported_usage
 from eunoe_openwebui.valves import FilterUserValves, FilterValves
+
+# Under this key the count of a request waits, in the host's notes on the turn, for the usage.
+SENT_TOKENS_KEY = "eunoe_sent_tokens"
 
 EventEmitter = Callable[[dict[str, Any]], Awaitable[Any]]
 
@@ -43,6 +47,7 @@ class Filter:
         self.valves = FilterValves()
         self._shelf = EngineShelf()
         self._views = ViewMemory()
+        self._usage = UsageBook()
 
     async def request(
         self,
@@ -80,6 +85,17 @@ class Filter:
         given = HookArguments(body, __user__, __metadata__, __model__, __request__)
         return await self._run(given, __event_emitter__)
 
+    async def outlet(
+        self, body: dict[str, Any], __metadata__: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """After the answer: learn from the usage that the provider reported, if it did."""
+        try:
+            counted = (__metadata__ or {}).get(SENT_TOKENS_KEY)
+            self._usage.learn(str(body.get("model") or ""), counted, reported_usage(body))
+        except Exception as error:
+            logger.warning("eunoe could not read the usage: %s", type(error).__name__)
+        return body
+
     async def _run(self, given: HookArguments, emitter: EventEmitter | None) -> dict[str, Any]:
         """The body with the chosen messages; untouched after any fault of ours."""
         valves = self.valves
@@ -90,6 +106,8 @@ class Filter:
             work = asyncio.to_thread(self._work, request, valves)
             outcome, line = await asyncio.wait_for(work, valves.deadline_seconds)
             before, given.body["messages"] = given.body["messages"], outcome.messages
+            if isinstance(given.metadata, dict):
+                given.metadata[SENT_TOKENS_KEY] = outcome.counted
             events = source_events(outcome.report, before) if valves.show_sources else []
             if valves.show_status and request.user.show_status:
                 events.insert(0, status_event(line))
@@ -103,7 +121,8 @@ class Filter:
 
     def _work(self, request: FilterRequest, valves: FilterValves) -> tuple[FilterOutcome, str]:
         """The choice and its status line; runs in a thread."""
-        outcome = fit_request(request, valves, self._shelf)
+        factor = self._usage.factor(str(request.body.get("model") or ""))
+        outcome = fit_request(request, valves, self._shelf, factor)
         line = status_line(
             outcome.report,
             sent=outcome.sent,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,13 +36,15 @@ class FilterOutcome:
     Attributes:
         messages: to send.
         report: of the pipeline.
-        sent: tokens of the request, the model's own prompt included.
+        counted: tokens of the request by our count, the model's own prompt included.
+        sent: the same with the correction that usage reports taught.
         allowed: tokens that it may take, the same included.
         parts: (what is sent, its tokens) in order, for the comparison with the next request.
     """
 
     messages: list[Any]
     report: Report
+    counted: int
     sent: int
     allowed: int
     parts: tuple[tuple[object, int], ...]
@@ -65,8 +68,16 @@ class EngineShelf:
             return self._engines[key]
 
 
-def fit_request(request: FilterRequest, valves: FilterValves, shelf: EngineShelf) -> FilterOutcome:
+def fit_request(
+    request: FilterRequest, valves: FilterValves, shelf: EngineShelf, factor: float = 1.0
+) -> FilterOutcome:
     """Choose what the model sees.
+
+    Args:
+        request: of the host.
+        valves: of the operator, as stored.
+        shelf: orchestrators made before.
+        factor: real tokens for each that we count, at least 1.
 
     Raises:
         BudgetError: it does not fit and the valves say "refuse".
@@ -85,12 +96,14 @@ def fit_request(request: FilterRequest, valves: FilterValves, shelf: EngineShelf
         profile=None if chosen.provider_rules == "auto" else chosen.provider_rules,
         tools=tools if isinstance(tools, list) else None,
         output_reserve=0,
-        budget=TokenBudget(max(1, allowed - prompt_tokens)),
+        budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
     )
+    counted = result.report.tokens_after + prompt_tokens
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),
         report=result.report,
-        sent=result.report.tokens_after + prompt_tokens,
+        counted=counted,
+        sent=math.ceil(counted * factor),
         allowed=allowed,
         parts=_filter_sent_parts(tools, result.placements, result.report),
     )

@@ -121,6 +121,19 @@ def test_what_cannot_fit_is_shortened_by_default(admin: WebApi, fresh: Upstream)
     assert "shortened" in turn.status_lines[0]
 
 
+def test_reported_usage_corrects_the_count(admin: WebApi, fresh: Upstream, installed: str) -> None:
+    admin.set_valves(FILTER, {"max_tokens": BUDGET})
+    fresh.charge = 1.5
+    with admin.workspace_model(f"dear-{installed}", PLAIN_MODEL) as model:
+        last = admin.import_chat(model, long_chat(40, size=20))
+        for number in range(6):
+            turn = admin.ask(model, FOLLOW_UPS[number % 4] + words(60, number), last)
+            last = (turn.chat_id, turn.answer_id)
+    assert turn.message["usage"]["prompt_tokens"] == int(fresh.requests[-1].tokens * 1.5)
+    assert _judged(fresh, BUDGET) == 6
+    assert fresh.requests[-1].tokens * 1.5 <= BUDGET
+
+
 def _judged(upstream: Upstream, budget: int) -> int:
     """Number of requests, after making sure that each is valid and within the budget."""
     for seen in upstream.requests:

@@ -59,10 +59,14 @@ class Seen:
 
 @dataclass
 class Upstream:
-    """The provider: start it, point a host at `url`, set `answer`, read `requests`."""
+    """The provider: start it, point a host at `url`, set `answer`, read `requests`.
+
+    It reports `charge` tokens for each that it counts, as another tokenizer would.
+    """
 
     models: tuple[Json, ...]
     window: int = 0
+    charge: float = 1.0
     answer: Callable[[Json], Reply] = field(default=lambda body: Reply(f"echo: {last_text(body)}"))
     requests: list[Seen] = field(default_factory=list)
 
@@ -86,6 +90,7 @@ class Upstream:
         """Forget the requests, echo again, accept `window` tokens (0 = any number)."""
         self.requests.clear()
         self.window = window
+        self.charge = 1.0
         self.answer = lambda body: Reply(f"echo: {last_text(body)}")
 
     def complete(self, body: Json) -> tuple[int, Json | Reply]:
@@ -239,7 +244,7 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
 
     def _completion(body: Json, key: str, message: Json, kind: str) -> Json:
         finish = "stop" if key == "message" else None
-        prompt = upstream.requests[-1].tokens
+        prompt = int(upstream.requests[-1].tokens * upstream.charge)
         answer = _pieces(message["content"]) + 1
         return {
             "id": f"completion-{len(upstream.requests)}",

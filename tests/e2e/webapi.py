@@ -95,9 +95,9 @@ class WebApi:
 
     @contextlib.contextmanager
     def workspace_model(self, name: str, base: str, system: str = "") -> Iterator[str]:
-        """A model of the workspace on another one, without the host's own tools -> its id."""
+        """A model on another one, without the host's own tools, that reports usage -> its id."""
         params = {"system": system} if system else {}
-        meta = {"capabilities": {"builtin_tools": False}}
+        meta = {"capabilities": {"builtin_tools": False, "usage": True}}
         form = {"id": name, "name": name, "base_model_id": base, "params": params, "meta": meta}
         self.call("POST", "/api/v1/models/create", form)
         self.call("GET", "/api/models")  # the host rereads its list

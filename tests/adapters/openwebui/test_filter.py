@@ -322,3 +322,37 @@ def test_recalled_messages_can_be_shown_as_sources(plugin: Any) -> None:
     assert any("54329" in source["document"][0] for source in sources)
     assert all(source["metadata"][0]["source"] == source["source"]["name"] for source in sources)
     json.dumps(plugin.events)
+
+
+# What is learnt
+
+
+def test_a_model_that_counts_more_gets_less_until_it_fits(plugin: Any) -> None:
+    valves = {"max_tokens": 1000}
+    sizes = []
+    for _ in range(5):
+        metadata: dict[str, Any] = {"chat_id": ""}
+        body = plugin.call("request", body_of(chat(100)), valves=valves, __metadata__=metadata)
+        sizes.append(sum(len(m["content"]) for m in body["messages"]))
+        usage = {"prompt_tokens": int(metadata["eunoe_sent_tokens"] * 1.4)}
+        answer = {"role": "assistant", "content": "Yes.", "usage": usage}
+        told = {"model": "gpt-4o", "messages": [answer]}
+        assert plugin.call("outlet", told, __metadata__=metadata) is told
+    assert sizes[-1] < sizes[0] * 0.9
+    plugin.call("request", {"model": "other", "messages": chat(100)}, valves=valves)
+    assert "of 1k" in plugin.status
+
+
+@pytest.mark.parametrize("usage", [None, 7, {}, {"prompt_tokens": "many"}, {"prompt_tokens": -1}])
+@pytest.mark.parametrize("counted", [None, "x", True, 500])
+def test_an_odd_report_teaches_nothing(plugin: Any, usage: Any, counted: Any) -> None:
+    valves = {"max_tokens": 500}
+    plain_length = len(plugin.call("request", body_of(chat(100)), valves=valves)["messages"])
+    metadata = {"eunoe_sent_tokens": counted}
+    for messages in (None, [], [None], [{"role": "assistant", "usage": usage}]):
+        body = {"model": "gpt-4o", "messages": messages}
+        for _ in range(3):
+            assert plugin.call("outlet", body, __metadata__=metadata) is body
+    assert plugin.call("outlet", {}, __metadata__=None) == {}
+    after = plugin.call("request", body_of(chat(100)), valves=valves)["messages"]
+    assert len(after) == plain_length
