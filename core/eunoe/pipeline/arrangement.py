@@ -91,6 +91,12 @@ def _joined(
     """The user message with the unanswered one before it; ``out`` loses what is joined."""
     earlier = out[place:]
     del out[place:]
+    if len(earlier) == 1 and min(slot.message.shape.substance, earlier[0].message.shape.substance) < 2:
+        mended.append("a blank user message was left out, since roles must alternate")
+        return slot if slot.message.shape.substance == 2 else earlier[0]
+    if not slot.whole_characters:
+        mended.append("a user message was left out: the next one was mended and cannot be merged")
+        return slot
     parts = tuple(i for s in earlier for i in s.parts) + slot.parts
     if len(earlier) == 1:
         raw = merged_users(earlier[0].raw, slot.raw)
@@ -130,6 +136,8 @@ def put_block(
         question = None
     if question is not None and profile.alternate:
         slot = slots[place]
+        if not slot.whole_characters:
+            return slots
         raw = with_text_in_front(slot.raw, block)
         slots[place] = Slot(slot.index, raw, read(raw), True, slot.fate, slot.parts)
         return slots

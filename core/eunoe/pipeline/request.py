@@ -23,7 +23,7 @@ from eunoe.pipeline.transcript import (
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.flags import flags_in_force, lock_flags
 from eunoe.stages.window import Timeline
-from eunoe.wire.rewriting import without_prefix
+from eunoe.wire.rewriting import with_prefix_elided
 
 LIST_TOKENS = 3
 
@@ -72,7 +72,8 @@ def strip_flags(
         warnings += [f"message {i}: !{name} is locked by the operator" for name in locked]
         readings.append((i, reading))
         if not reading.problems:
-            new_raws[i] = without_prefix(raws[i], len(entries[i].message.text) - len(reading.rest))
+            length = len(entries[i].message.text) - len(reading.rest)
+            new_raws[i] = with_prefix_elided(raws[i], length)
             new_entries[i] = memory.read_all([new_raws[i]])[0]
             stripped.add(i)
     current = _newest_question(entries)
@@ -149,7 +150,8 @@ class Request:
         start = self.turn_start
         messages = [e.message for e in self.entries[start:]]
         turn = len(self.transcript.turns)
-        return [shifted_atom(a, start) for a in build_atoms(messages, 0, len(messages), turn)]
+        atoms = build_atoms(messages, 0, len(messages), turn, self.transcript.used_ids)
+        return [shifted_atom(a, start) for a in atoms]
 
     @cached_property
     def timeline(self) -> Timeline:

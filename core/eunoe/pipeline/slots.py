@@ -19,7 +19,11 @@ NO_OUTPUT = "[no output]"
 
 @dataclass(slots=True)
 class Slot:
-    """One message on its way out. ``parts`` are the input messages that it carries."""
+    """One message on its way out.
+
+    ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
+    character was replaced, so that its text is no longer the caller's.
+    """
 
     index: int | None
     raw: Mapping[str, Any]
@@ -27,6 +31,7 @@ class Slot:
     changed: bool = False
     fate: Fate = Fate.KEPT
     parts: tuple[int, ...] = ()
+    whole_characters: bool = True
 
 
 @dataclass(slots=True)
@@ -117,4 +122,5 @@ class SlotMaker:
         ):
             self.mended.append(f"[{i}] a {message.role} message with nothing in it was left out")
             return None
-        return Slot(i, raw, self.read(raw) if changed else message, changed, fate, (i,))
+        value = self.read(raw) if changed else message
+        return Slot(i, raw, value, changed, fate, (i,), not message.shape.half_character)

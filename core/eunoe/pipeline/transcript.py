@@ -50,6 +50,7 @@ class Transcript(Grown):
         turns: places where the turns begin; the first turn begins at 0, whoever speaks.
         atoms: the atoms of the finished turns, by turn.
         call_ids: how often each call id was used.
+        used_ids: ids of all calls and results.
         thinking_mode: some message carries the reasoning that a provider wants back.
     """
 
@@ -63,6 +64,7 @@ class Transcript(Grown):
         self.atoms: list[list[Atom]] = []
         self.index = RelevanceIndex()
         self.call_ids: dict[str | None, int] = {}
+        self.used_ids: set[str | None] = set()
         self.thinking_mode = False
 
     def grow(self, entries: Sequence[ContentEntry]) -> None:
@@ -81,7 +83,9 @@ class Transcript(Grown):
         first_turn = len(self.turns)
         self.turns.extend([start + b for b in bounds[:-1]])
         for k, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False)):
-            atoms = build_atoms(messages, low, high, first_turn + k)
+            atoms = build_atoms(messages, low, high, first_turn + k, self.used_ids)
+            self.used_ids.update(m.answers for m in messages[low:high] if m.is_result)
+            self.used_ids.update(c.id for m in messages[low:high] for c in m.calls)
             self.atoms.append([shifted_atom(a, start) for a in atoms] if start else atoms)
             self.turn_of_message.extend([first_turn + k] * (high - low))
 

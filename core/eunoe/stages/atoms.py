@@ -7,7 +7,7 @@ since local models repeat their call ids in every turn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from eunoe.domain.atom import Atom
 from eunoe.domain.message import Message
@@ -26,7 +26,13 @@ def opens_turn(message: Message, previous: Message | None) -> bool:
     return not (after_result and message.media and message.text.startswith(_IMAGES_OF_RESULTS))
 
 
-def build_atoms(messages: Sequence[Message], start: int, stop: int, turn: int) -> list[Atom]:
+def build_atoms(
+    messages: Sequence[Message],
+    start: int,
+    stop: int,
+    turn: int,
+    used_before: Container[str | None] = (),
+) -> list[Atom]:
     """The atoms of ``messages[start:stop]``, one whole turn, in order of their first message.
 
     Results stand behind their call: those of the run directly behind it first; a stray result goes
@@ -35,6 +41,8 @@ def build_atoms(messages: Sequence[Message], start: int, stop: int, turn: int) -
 
     Args:
         turn: number of the turn, given to each atom.
+        used_before: call ids met in earlier turns. A result that stands before its call is only
+            given to it if the id is used nowhere else: otherwise it could be another call's.
 
     Note:
         O(messages + strays × calls) in one turn.
@@ -42,9 +50,10 @@ def build_atoms(messages: Sequence[Message], start: int, stop: int, turn: int) -
     answers: dict[int, dict[str | None, int]] = {}
     owner: dict[int, int] = {}
     strays = _pair_runs(messages, start, stop, answers, owner)
-    for behind in (True, False):
-        for i in [i for i in strays if i not in owner]:
-            _pair_stray(messages, i, answers, owner, behind)
+    for i in strays:
+        _pair_stray(messages, i, answers, owner, behind=True)
+    for i in _sure_strays(messages, answers, [i for i in strays if i not in owner], used_before):
+        _pair_stray(messages, i, answers, owner, behind=False)
     travelling = _travellers(messages, start, stop, owner)
     atoms: list[Atom] = []
     for i in range(start, stop):
@@ -69,7 +78,10 @@ def _pair_runs(
     answers: dict[int, dict[str | None, int]],
     owner: dict[int, int],
 ) -> list[int]:
-    """Pair the results that stand directly behind their call; return the others."""
+    """Pair the results that stand directly behind their call; return those of no call in sight.
+
+    A second result directly behind its call is no stray: it belongs to that call and to no other.
+    """
     strays: list[int] = []
     call: int | None = None
     for i in range(start, stop):
@@ -81,7 +93,7 @@ def _pair_runs(
         elif call is not None and _takes(messages, call, message, answers[call]):
             answers[call][_answer_key(messages[call], message)] = i
             owner[i] = call
-        else:
+        elif call is None or all(c.id != message.answers for c in messages[call].calls):
             strays.append(i)
     return strays
 
@@ -102,11 +114,30 @@ def _takes(
     return any(c.id == result.answers for c in caller.calls)
 
 
+def _sure_strays(
+    messages: Sequence[Message],
+    calls: Iterable[int],
+    strays: Sequence[int],
+    used_before: Container[str | None],
+) -> list[int]:
+    """Strays whose id is used by one call and one stray of this turn, and nowhere before."""
+    called = [c.id for call in calls for c in messages[call].calls]
+    loose = [messages[i].answers for i in strays]
+    return [
+        i
+        for i in strays
+        if (answer := messages[i].answers) not in used_before
+        and called.count(answer) == 1
+        and loose.count(answer) == 1
+    ]
+
+
 def _pair_stray(
     messages: Sequence[Message],
     i: int,
     answers: dict[int, dict[str | None, int]],
     owner: dict[int, int],
+    *,
     behind: bool,
 ) -> None:
     near = [

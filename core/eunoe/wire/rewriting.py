@@ -37,20 +37,24 @@ def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {**raw, "content": parts if written else [{"type": "text", "text": text}, *parts]}
 
 
-def without_prefix(raw: Mapping[str, Any], prefix_length: int) -> dict[str, Any]:
-    """The message without the first characters of its first text."""
+ELISION = "… "
+
+
+def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, Any]:
+    """The message with ``…`` in place of the first characters of its first text.
+
+    Whatever is taken out of a text leaves a mark, flags too: the reader can see that it is not whole.
+    """
     content = raw.get("content")
     if isinstance(content, str):
-        return {**raw, "content": content[prefix_length:]}
+        return {**raw, "content": ELISION + content[prefix_length:]}
     parts = list(content) if isinstance(content, list) else []
     for i, part in enumerate(parts):
         if isinstance(part, str):
-            parts[i] = part[prefix_length:]
+            parts[i] = ELISION + part[prefix_length:]
             break
         if isinstance(part, Mapping) and isinstance(part.get("text"), str):
-            parts[i] = {**part, "text": part["text"][prefix_length:]}
-            if not parts[i]["text"]:
-                del parts[i]
+            parts[i] = {**part, "text": ELISION + part["text"][prefix_length:]}
             break
     return {**raw, "content": parts}
 
