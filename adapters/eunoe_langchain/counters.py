@@ -12,22 +12,22 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, get_args, get_origin
 
 from langchain_core.language_models import BaseLanguageModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import BaseMessage
 
-from eunoe.domain.message import Message
+from eunoe import EunoeError
 from eunoe.domain.ports import TokenCounter
 from eunoe.stages.counting.estimate import FAMILY_FACTORS
 from eunoe.stages.counting.message_cost import REPLY_PRIMING, count_messages_batch
 from eunoe.stages.counting.tokenizer import find_tokenizer
 from eunoe.wire.openai import read_message
 from eunoe_langchain.approximate import ApproximateCounter, approximate_tokens
-from eunoe_langchain.reading import PlanDict, plan_dicts
+from eunoe_langchain.reading import plan_dicts
 
 ListCounter = Callable[[Sequence[BaseMessage]], int]
 COUNTER_NAMES = ("approximate", "exact", *sorted(FAMILY_FACTORS))
 
 
-class CounterError(ValueError):
+class CounterError(EunoeError, ValueError):
     """A token counter was given that is none, or that answered with no whole number."""
 
 
@@ -78,42 +78,6 @@ def named_counter(name: str) -> TokenCounter | None:
     return None if name == "exact" else find_tokenizer(name)
 
 
-class CallersCounter:
-    """A caller's counter of messages, in the form that planning asks for.
-
-    Attributes:
-        name: for the report.
-        exact: False, since nobody knows.
-        framing_difference: what the core adds to a list above what the caller's counter adds.
-    """
-
-    def __init__(
-        self, count: ListCounter, messages: Sequence[BaseMessage], planned: Sequence[PlanDict]
-    ) -> None:
-        self.name, self.exact = "the caller's counter", False
-        self._count = count
-        self._base = count([]) if _counts_nothing(count) else 0
-        self._blank = count([HumanMessage("")])
-        self.framing_difference = REPLY_PRIMING - self._base
-        self._source = {
-            read_message(raw).digest: message
-            for raw, message in zip(planned, messages, strict=True)
-        }
-
-    def count(self, text: str) -> int:
-        """Tokens of a text, as far as a counter of messages can tell."""
-        return max(0, self._count([HumanMessage(text)]) - self._blank) if text else 0
-
-    def count_batch(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text."""
-        return [self.count(text) for text in texts]
-
-    def count_message(self, message: Message) -> int:
-        """Tokens that one message adds to a list, at least 1."""
-        source = self._source.get(message.digest) or _stand_in(message)
-        return max(1, self._count([source]) - self._base)
-
-
 def schema_text(tool: object) -> str:
     """A tool's schema as it is sent, for counting."""
     return json.dumps(tool, ensure_ascii=False, separators=(",", ":"), default=str)
@@ -124,22 +88,6 @@ def _count_exactly(messages: Sequence[BaseMessage], tokenizer: TokenCounter) -> 
         return 0
     read = [read_message(raw) for raw in plan_dicts(messages)]
     return sum(count_messages_batch(read, tokenizer)) + REPLY_PRIMING
-
-
-def _stand_in(message: Message) -> BaseMessage:
-    """A LangChain message of the same role and text, for text that planning wrote."""
-    if message.is_result:
-        return ToolMessage(message.text, tool_call_id=message.answers or "")
-    return AIMessage(message.text) if message.role == "assistant" else HumanMessage(message.text)
-
-
-def _counts_nothing(count: ListCounter) -> bool:
-    """Whether a counter takes an empty list; some look at the first message."""
-    try:
-        count([])
-    except Exception:  # another's code, asked an odd question
-        return False
-    return True
 
 
 def _whole(value: object) -> int:

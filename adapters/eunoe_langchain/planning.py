@@ -13,21 +13,19 @@ from eunoe import (
     BudgetError,
     ContextOrchestrator,
     Conversation,
+    EunoeError,
+    Fate,
     Report,
     Settings,
     SettingsError,
     TokenBudget,
 )
+from eunoe.domain.log import logger
 from eunoe.domain.profile import PROFILES
 from eunoe.domain.report import DecisionList
 from eunoe.domain.settings import POLICY_NAMES
-from eunoe_langchain.counters import (
-    CallersCounter,
-    ListCounter,
-    as_list_counter,
-    named_counter,
-    schema_text,
-)
+from eunoe_langchain.callers import CallersCounter, RunningCounter, running
+from eunoe_langchain.counters import named_counter, schema_text
 from eunoe_langchain.providers import model_name_in, profile_from
 from eunoe_langchain.reading import (
     PlanDict,
@@ -39,6 +37,7 @@ from eunoe_langchain.reading import (
 from eunoe_langchain.writing import write_back
 
 OnOverflow = Literal["raise", "keep", "truncate"]
+CALLERS_OWN = "the caller's own"
 _ATTEMPTS = 12
 _ALTERNATING = frozenset(name for name, profile in PROFILES.items() if profile.alternate)
 
@@ -111,25 +110,51 @@ def check_settings(name: str, value: Any) -> None:
 
 
 def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Outcome:
-    profile = options.profile or profile_from(messages, options.provider)
-    job = _Job(messages, _planned(messages, profile), profile, options)
-    if isinstance(options.token_counter, str):
-        counter = named_counter(options.token_counter)
-        return job.run(_orchestrator(options, counter), options.max_tokens)
-    return _plan_by_callers_counter(job, as_list_counter(options.token_counter))
+    """Plan; a fault of the house lets the messages go on unchanged, and says so once."""
+    counter: CallersCounter | None = None
+    try:
+        profile = options.profile or profile_from(messages, options.provider)
+        job = _Job(messages, _planned(messages, profile), profile, options)
+        name = options.token_counter if isinstance(options.token_counter, str) else CALLERS_OWN
+        orchestrator = _orchestrator(name, options.on_overflow, _knobs_of(options.settings))
+        if name != CALLERS_OWN:
+            return job.run(orchestrator, options.max_tokens)
+        counter = CallersCounter(options.token_counter, job.messages, job.planned)
+        with running(counter):
+            return _plan_by_callers_counter(job, orchestrator, counter)
+    except EunoeError:
+        raise
+    except Exception as error:
+        if counter is not None and counter.fault is error:
+            raise
+        logger.warning("planning failed; the messages go on unchanged", exc_info=True)
+        return _unplanned(messages, options, error)
 
 
-def _plan_by_callers_counter(job: _Job, count: ListCounter) -> Outcome:
+def _unplanned(messages: Sequence[BaseMessage], options: PlanOptions, error: Exception) -> Outcome:
+    """The messages as they came, and a report that says so."""
+    warning = f"planning failed ({type(error).__name__}); the messages went on unchanged"
+    report = Report(
+        decisions=DecisionList([0] * len(messages), dict.fromkeys(range(len(messages)), Fate.KEPT)),
+        tokens_before=0,
+        tokens_after=0,
+        budget=options.max_tokens,
+        warnings=(warning,),
+    )
+    return Outcome(messages=list(messages), report=report)
+
+
+def _plan_by_callers_counter(
+    job: _Job, orchestrator: ContextOrchestrator, counter: CallersCounter
+) -> Outcome:
     """Plan by a counter that need not be the sum of its parts: the result is counted again.
 
     Where the whole counts more than its parts, the budget of the plan is lowered by the excess,
     then by halving, until the result fits and fills most of the budget.
     """
     options = job.options
-    counter = CallersCounter(count, job.messages, job.planned)
-    orchestrator = _orchestrator(options, counter)
     allowed = options.max_tokens - options.reserve_tokens
-    tools = sum(counter.count(schema_text(tool)) for tool in options.tools)
+    tools = sum(counter.count_text(schema_text(tool)) for tool in options.tools)
     budget = max(1, options.max_tokens + counter.framing_difference)
     low, high, needed = 0, budget + 1, 0
     best: Outcome | None = None
@@ -139,7 +164,7 @@ def _plan_by_callers_counter(job: _Job, count: ListCounter) -> Outcome:
         except BudgetError as error:
             low, needed = budget, needed or error.needed
         else:
-            taken = count(outcome.messages) + tools
+            taken = counter.total(outcome.messages) + tools
             if taken <= allowed or outcome.report.infeasible is not None:
                 account = replace(outcome.report, tokens_after=taken, budget=options.max_tokens)
                 low, best = budget, replace(outcome, report=account)
@@ -178,26 +203,15 @@ class _Job:
         return Outcome(messages=out, report=result.report)
 
 
-def _orchestrator(options: PlanOptions, counter: Any) -> ContextOrchestrator:
-    """An orchestrator for these options; named counters share one, with what it remembers."""
-    knobs = _knobs_of(options.settings)
-    if isinstance(options.token_counter, str):
-        return _shared_orchestrator(options.token_counter, options.on_overflow, knobs)
-    return _new_orchestrator(counter, options.on_overflow, knobs)
-
-
-@lru_cache(maxsize=32)
-def _shared_orchestrator(
+@lru_cache(maxsize=16)
+def _orchestrator(
     counter_name: str, on_overflow: OnOverflow, knobs: tuple[tuple[str, Any], ...]
 ) -> ContextOrchestrator:
-    return _new_orchestrator(named_counter(counter_name), on_overflow, knobs)
-
-
-def _new_orchestrator(
-    counter: Any, on_overflow: OnOverflow, knobs: tuple[tuple[str, Any], ...]
-) -> ContextOrchestrator:
-    settings = _settings_of(knobs)
-    return ContextOrchestrator(settings=settings, on_overflow=on_overflow, token_counter=counter)
+    """One orchestrator for all that plan alike, with what it remembers of contents."""
+    counter = RunningCounter() if counter_name == CALLERS_OWN else named_counter(counter_name)
+    return ContextOrchestrator(
+        settings=_settings_of(knobs), on_overflow=on_overflow, token_counter=counter
+    )
 
 
 def _settings_of(knobs: tuple[tuple[str, Any], ...]) -> Settings:

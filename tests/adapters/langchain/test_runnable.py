@@ -273,3 +273,11 @@ def test_one_optimizer_serves_many_threads():
 def test_tool_calls_of_the_running_turn_stay(model):
     chat = [*HISTORY, ai("", "c1"), result("c1")]
     assert TIGHT.invoke(chat)[-3:] == chat[-3:]
+
+
+def test_a_fault_of_ours_lets_the_chat_go_on_and_says_so(caplog):
+    odd = ai("a", additional_kwargs={"tool_outputs": 7})
+    chat = [*HISTORY, odd, human("?")]
+    assert same_objects(TIGHT.invoke(chat), chat)
+    assert "unchanged" in caplog.text
+    assert "TypeError" in TIGHT.explain(chat).warnings[0]
