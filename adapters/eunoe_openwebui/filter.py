@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -19,6 +20,8 @@ from eunoe_openwebui.valves import FilterUserValves, FilterValves
 
 # Under this key the count of a request waits, in the host's notes on the turn, for the usage.
 SENT_TOKENS_KEY = "eunoe_sent_tokens"
+
+_FRAMES_LOGGED = 4
 
 EventEmitter = Callable[[dict[str, Any]], Awaitable[Any]]
 
@@ -114,7 +117,7 @@ class Filter:
             for event in events:
                 await _emit_event(emitter, event)
         except BudgetError as error:
-            raise ChatRefusedError(error.needed, error.allowed) from error
+            raise ChatRefusedError(error.needed, error.allowed) from None
         except Exception as error:
             await _report_failure(error, valves, emitter)
         return given.body
@@ -135,12 +138,16 @@ class Filter:
 async def _report_failure(
     error: Exception, valves: FilterValves, emitter: EventEmitter | None
 ) -> None:
-    """One line in the log, one above the answer; no text of the chat in either."""
-    slow = isinstance(error, TimeoutError)
+    """One line in the log, one above the answer; no text of the chat in either.
+
+    The error's own words and values are left out of the log: they may quote a message.
+    """
     what = f"failed ({type(error).__name__})"
-    if slow:
+    if isinstance(error, TimeoutError):
         what = f"took over {valves.deadline_seconds:g} s"
-    logger.warning("eunoe %s; the chat goes through unchanged", what, exc_info=not slow)
+    frames = reversed(traceback.extract_tb(error.__traceback__)[-_FRAMES_LOGGED:])
+    where = ", ".join(f"{frame.name}:{frame.lineno}" for frame in frames)
+    logger.warning("eunoe %s in %s; the chat goes through unchanged", what, where)
     if valves.show_status:
         await _emit_event(emitter, status_event(f"eunoe {what}: sent as it is"))
 

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from e2e import setup_host
+from e2e.host import Host
 from e2e.talk import FILTER, PLAIN_MODEL
 from e2e.upstream import Upstream
 from e2e.webapi import WebApi
@@ -78,7 +79,7 @@ def test_no_status_line_when_it_is_off(admin: WebApi, fresh: Upstream) -> None:
     assert admin.ask(PLAIN_MODEL, "Hello?").status_lines == []
 
 
-def test_a_filter_that_fails_lets_the_chat_through(admin: WebApi) -> None:
+def test_a_filter_that_fails_lets_the_chat_through(admin: WebApi, host: Host) -> None:
     with admin.installed("broken", "broken", BROKEN):
         turn = admin.ask(PLAIN_MODEL, "Is anybody there?")
         answer = admin.complete(PLAIN_MODEL, [{"role": "user", "content": "And here?"}])
@@ -86,6 +87,9 @@ def test_a_filter_that_fails_lets_the_chat_through(admin: WebApi) -> None:
     assert turn.message["content"] == "echo: Is anybody there?"
     assert answer["choices"][0]["message"]["content"] == "echo: And here?"
     assert "eunoe failed (RuntimeError): sent as it is" in turn.status_lines
+    log = host.log.read_text(errors="replace")
+    assert "eunoe failed (RuntimeError)" in log
+    assert "secret of the chat" not in log
 
 
 @pytest.mark.usefixtures("host")
