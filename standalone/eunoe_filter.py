@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 59 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 3ee3271fd37d8617c17787bcd122f58a2f007cd8fadf9cd7b687d390a52069f6
+# Made of 61 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 dc68b0998e217fe12e55bb393bad92f781980cd07d51bad86e2a725b2f82b9ee
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ import marshal
 import math
 import os
 import re
+import statistics
 import sys
 import tempfile
 import threading
+import traceback
 import types
 import typing
 import unicodedata
 from array import array
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
 from enum import IntEnum, StrEnum
@@ -43,6 +45,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import pairwise
 from math import sqrt
+from operator import mul
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, overload
 
@@ -1061,20 +1064,24 @@ def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {**raw, "content": parts if written else [{"type": "text", "text": text}, *parts]}
 
 
-def without_prefix(raw: Mapping[str, Any], prefix_length: int) -> dict[str, Any]:
-    """The message without the first characters of its first text."""
+ELISION = "… "
+
+
+def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, Any]:
+    """The message with ``…`` in place of the first characters of its first text.
+
+    Whatever is taken out of a text leaves a mark, flags too: the reader can see that it is not whole.
+    """
     content = raw.get("content")
     if isinstance(content, str):
-        return {**raw, "content": content[prefix_length:]}
+        return {**raw, "content": ELISION + content[prefix_length:]}
     parts = list(content) if isinstance(content, list) else []
     for i, part in enumerate(parts):
         if isinstance(part, str):
-            parts[i] = part[prefix_length:]
+            parts[i] = ELISION + part[prefix_length:]
             break
         if isinstance(part, Mapping) and isinstance(part.get("text"), str):
-            parts[i] = {**part, "text": part["text"][prefix_length:]}
-            if not parts[i]["text"]:
-                del parts[i]
+            parts[i] = {**part, "text": ELISION + part["text"][prefix_length:]}
             break
     return {**raw, "content": parts}
 
@@ -1123,7 +1130,11 @@ NO_OUTPUT = "[no output]"
 
 @dataclass(slots=True)
 class Slot:
-    """One message on its way out. ``parts`` are the input messages that it carries."""
+    """One message on its way out.
+
+    ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
+    character was replaced, so that its text is no longer the caller's.
+    """
 
     index: int | None
     raw: Mapping[str, Any]
@@ -1131,6 +1142,7 @@ class Slot:
     changed: bool = False
     fate: Fate = Fate.KEPT
     parts: tuple[int, ...] = ()
+    whole_characters: bool = True
 
 
 @dataclass(slots=True)
@@ -1221,7 +1233,8 @@ class SlotMaker:
         ):
             self.mended.append(f"[{i}] a {message.role} message with nothing in it was left out")
             return None
-        return Slot(i, raw, self.read(raw) if changed else message, changed, fate, (i,))
+        value = self.read(raw) if changed else message
+        return Slot(i, raw, value, changed, fate, (i,), not message.shape.half_character)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -1347,6 +1360,12 @@ def _joined(
     """The user message with the unanswered one before it; ``out`` loses what is joined."""
     earlier = out[place:]
     del out[place:]
+    if len(earlier) == 1 and min(slot.message.shape.substance, earlier[0].message.shape.substance) < 2:
+        mended.append("a blank user message was left out, since roles must alternate")
+        return slot if slot.message.shape.substance == 2 else earlier[0]
+    if not slot.whole_characters:
+        mended.append("a user message was left out: the next one was mended and cannot be merged")
+        return slot
     parts = tuple(i for s in earlier for i in s.parts) + slot.parts
     if len(earlier) == 1:
         raw = merged_users(earlier[0].raw, slot.raw)
@@ -1386,6 +1405,8 @@ def put_block(
         question = None
     if question is not None and profile.alternate:
         slot = slots[place]
+        if not slot.whole_characters:
+            return slots
         raw = with_text_in_front(slot.raw, block)
         slots[place] = Slot(slot.index, raw, read(raw), True, slot.fate, slot.parts)
         return slots
@@ -3698,7 +3719,13 @@ def opens_turn(message: Message, previous: Message | None) -> bool:
     return not (after_result and message.media and message.text.startswith(_IMAGES_OF_RESULTS))
 
 
-def build_atoms(messages: Sequence[Message], start: int, stop: int, turn: int) -> list[Atom]:
+def build_atoms(
+    messages: Sequence[Message],
+    start: int,
+    stop: int,
+    turn: int,
+    used_before: Container[str | None] = (),
+) -> list[Atom]:
     """The atoms of ``messages[start:stop]``, one whole turn, in order of their first message.
 
     Results stand behind their call: those of the run directly behind it first; a stray result goes
@@ -3707,6 +3734,8 @@ def build_atoms(messages: Sequence[Message], start: int, stop: int, turn: int) -
 
     Args:
         turn: number of the turn, given to each atom.
+        used_before: call ids met in earlier turns. A result that stands before its call is only
+            given to it if the id is used nowhere else: otherwise it could be another call's.
 
     Note:
         O(messages + strays × calls) in one turn.
@@ -3714,9 +3743,10 @@ def build_atoms(messages: Sequence[Message], start: int, stop: int, turn: int) -
     answers: dict[int, dict[str | None, int]] = {}
     owner: dict[int, int] = {}
     strays = _pair_runs(messages, start, stop, answers, owner)
-    for behind in (True, False):
-        for i in [i for i in strays if i not in owner]:
-            _pair_stray(messages, i, answers, owner, behind)
+    for i in strays:
+        _pair_stray(messages, i, answers, owner, behind=True)
+    for i in _sure_strays(messages, answers, [i for i in strays if i not in owner], used_before):
+        _pair_stray(messages, i, answers, owner, behind=False)
     travelling = _travellers(messages, start, stop, owner)
     atoms: list[Atom] = []
     for i in range(start, stop):
@@ -3741,7 +3771,10 @@ def _pair_runs(
     answers: dict[int, dict[str | None, int]],
     owner: dict[int, int],
 ) -> list[int]:
-    """Pair the results that stand directly behind their call; return the others."""
+    """Pair the results that stand directly behind their call; return those of no call in sight.
+
+    A second result directly behind its call is no stray: it belongs to that call and to no other.
+    """
     strays: list[int] = []
     call: int | None = None
     for i in range(start, stop):
@@ -3753,7 +3786,7 @@ def _pair_runs(
         elif call is not None and _takes(messages, call, message, answers[call]):
             answers[call][_answer_key(messages[call], message)] = i
             owner[i] = call
-        else:
+        elif call is None or all(c.id != message.answers for c in messages[call].calls):
             strays.append(i)
     return strays
 
@@ -3774,11 +3807,30 @@ def _takes(
     return any(c.id == result.answers for c in caller.calls)
 
 
+def _sure_strays(
+    messages: Sequence[Message],
+    calls: Iterable[int],
+    strays: Sequence[int],
+    used_before: Container[str | None],
+) -> list[int]:
+    """Strays whose id is used by one call and one stray of this turn, and nowhere before."""
+    called = [c.id for call in calls for c in messages[call].calls]
+    loose = [messages[i].answers for i in strays]
+    return [
+        i
+        for i in strays
+        if (answer := messages[i].answers) not in used_before
+        and called.count(answer) == 1
+        and loose.count(answer) == 1
+    ]
+
+
 def _pair_stray(
     messages: Sequence[Message],
     i: int,
     answers: dict[int, dict[str | None, int]],
     owner: dict[int, int],
+    *,
     behind: bool,
 ) -> None:
     near = [
@@ -4180,6 +4232,7 @@ class Transcript(Grown):
         turns: places where the turns begin; the first turn begins at 0, whoever speaks.
         atoms: the atoms of the finished turns, by turn.
         call_ids: how often each call id was used.
+        used_ids: ids of all calls and results.
         thinking_mode: some message carries the reasoning that a provider wants back.
     """
 
@@ -4193,6 +4246,7 @@ class Transcript(Grown):
         self.atoms: list[list[Atom]] = []
         self.index = RelevanceIndex()
         self.call_ids: dict[str | None, int] = {}
+        self.used_ids: set[str | None] = set()
         self.thinking_mode = False
 
     def grow(self, entries: Sequence[ContentEntry]) -> None:
@@ -4211,7 +4265,9 @@ class Transcript(Grown):
         first_turn = len(self.turns)
         self.turns.extend([start + b for b in bounds[:-1]])
         for k, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False)):
-            atoms = build_atoms(messages, low, high, first_turn + k)
+            atoms = build_atoms(messages, low, high, first_turn + k, self.used_ids)
+            self.used_ids.update(m.answers for m in messages[low:high] if m.is_result)
+            self.used_ids.update(c.id for m in messages[low:high] for c in m.calls)
             self.atoms.append([shifted_atom(a, start) for a in atoms] if start else atoms)
             self.turn_of_message.extend([first_turn + k] * (high - low))
 
@@ -4335,7 +4391,8 @@ def strip_flags(
         warnings += [f"message {i}: !{name} is locked by the operator" for name in locked]
         readings.append((i, reading))
         if not reading.problems:
-            new_raws[i] = without_prefix(raws[i], len(entries[i].message.text) - len(reading.rest))
+            length = len(entries[i].message.text) - len(reading.rest)
+            new_raws[i] = with_prefix_elided(raws[i], length)
             new_entries[i] = memory.read_all([new_raws[i]])[0]
             stripped.add(i)
     current = _newest_question(entries)
@@ -4412,7 +4469,8 @@ class Request:
         start = self.turn_start
         messages = [e.message for e in self.entries[start:]]
         turn = len(self.transcript.turns)
-        return [shifted_atom(a, start) for a in build_atoms(messages, 0, len(messages), turn)]
+        atoms = build_atoms(messages, 0, len(messages), turn, self.transcript.used_ids)
+        return [shifted_atom(a, start) for a in atoms]
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -4966,23 +5024,18 @@ class _SimilarityRows:
     """Rows of a similarity as Python lists, unpacked when first asked for."""
 
     def __init__(self, similarity: SparseSimilarity | None, size: int) -> None:
-        self._indptr = [0] * (size + 1) if similarity is None else similarity.indptr.tolist()
-        self._similarity = similarity
+        self._indptr, self._indices, self._values = [0] * (size + 1), list[int](), list[float]()
+        if similarity is not None:
+            self._indptr = similarity.indptr.tolist()
+            self._indices = similarity.indices.tolist()
+            self._values = similarity.values.tolist()
         self._rows: list[list[tuple[int, float]] | None] = [None] * size
 
     def __getitem__(self, item: int) -> list[tuple[int, float]]:
         row = self._rows[item]
         if row is None:
-            row = []
-            if self._similarity is not None:
-                here = slice(self._indptr[item], self._indptr[item + 1])
-                row = list(
-                    zip(
-                        self._similarity.indices[here].tolist(),
-                        self._similarity.values[here].tolist(),
-                        strict=True,
-                    )
-                )
+            here = slice(self._indptr[item], self._indptr[item + 1])
+            row = list(zip(self._indices[here], self._values[here], strict=True))
             self._rows[item] = row
         return row
 
@@ -5023,6 +5076,10 @@ class CoverageObjective:
         self._item: list[int] = elements.item.tolist()
         self._fidelity: list[float] = elements.fidelity.tolist()
         self._rows = _SimilarityRows(similarity, relevance.size)
+        if similarity is not None:
+            self._shares = np.unique(elements.fidelity).tolist()
+            self._other_worth = relevance[similarity.indices]
+            self._row = np.repeat(np.arange(relevance.size), np.diff(similarity.indptr))
         self.init()
 
     def init(self) -> None:
@@ -5054,11 +5111,10 @@ class CoverageObjective:
         item, fidelity = elements.item, elements.fidelity
         spill = np.zeros(item.size, dtype=np.float64)
         if self._similarity is not None and self._similarity.values.size:
-            rows, other = self._similarity, self._similarity.indices
-            row = np.repeat(np.arange(worth.size, dtype=np.intp), np.diff(rows.indptr))
-            for share in sorted(set(self._fidelity)):
-                more = np.maximum(share * rows.values - cover[other], 0.0)
-                total = np.bincount(row, weights=worth[other] * more, minlength=worth.size)
+            likeness, covered = self._similarity.values, cover[self._similarity.indices]
+            for share in self._shares:
+                more = self._other_worth * np.maximum(share * likeness - covered, 0.0)
+                total = np.bincount(self._row, weights=more, minlength=worth.size)
                 spill = np.where(fidelity == share, total[item], spill)
         spill = spill + worth[item] * np.maximum(fidelity - cover[item], 0.0)
         own = worth[item] * np.maximum(fidelity - level[item], 0.0)
@@ -5089,8 +5145,8 @@ class CoverageObjective:
 
     def value(self) -> float:
         """F of the set, from its definition; the same for every order of adding."""
-        own = math.fsum(w * level for w, level in zip(self._worth, self._level, strict=True))
-        covered = math.fsum(w * cover for w, cover in zip(self._worth, self._cover, strict=True))
+        own = math.fsum(map(mul, self._worth, self._level))
+        covered = math.fsum(map(mul, self._worth, self._cover))
         return self._own * own + self._beta * covered
 
 
@@ -5224,9 +5280,11 @@ class GreedyWalk:
         self.cost: list[int] = elements.cost.tolist()
         self._start: list[int] = elements.start.tolist()
         # Ties: more relevant, then newer, then fuller. A rank is a place in that order.
-        self.by_rank = np.lexsort((-elements.fidelity, -elements.item, -relevance[elements.item]))
-        self.rank = np.empty(self.by_rank.size, dtype=np.intp)
-        self.rank[self.by_rank] = np.arange(self.by_rank.size)
+        by_rank = np.lexsort((-elements.fidelity, -elements.item, -relevance[elements.item]))
+        self.ranks = np.empty(by_rank.size, dtype=np.intp)
+        self.ranks[by_rank] = np.arange(by_rank.size)
+        self.by_rank: list[int] = by_rank.tolist()
+        self.rank: list[int] = self.ranks.tolist()
         self.begin()
 
     def begin(self) -> None:
@@ -5278,25 +5336,27 @@ def fill_greedily(walk: GreedyWalk, exponent: float) -> list[GreedyPick]:
         Stale keys are upper bounds because gains only fall, so the picks equal those of
         evaluating everything every time.
     """
-    heap = _greedy_heap(walk, exponent)
-    by_rank: list[int] = walk.by_rank.tolist()
-    current = {by_rank[place]: key for key, place in heap}  # the one valid key of an element
-    fresh: dict[int, int] = {}  # how many picks there were when that key was computed
+    line, heap = _greedy_line(walk, exponent), list[tuple[float, int]]()
+    passed, by_rank = 0, walk.by_rank
+    current: dict[int, float] = {}  # the one valid key of an element that was valued again
+    fresh: dict[int, int] = {}  # how many picks there were then
     picks: list[GreedyPick] = []
-    while heap:
-        key, place = heap[0]
+    while heap or passed < len(line):
+        if heap and (passed == len(line) or heap[0] < line[passed]):
+            key, place = heapq.heappop(heap)
+        else:
+            key, place = line[passed]
+            passed += 1
         element = by_rank[place]
         price = walk.price(element)
-        if current.get(element) != key or price > walk.left or price < 1:
-            heapq.heappop(heap)
+        if not 1 <= price <= walk.left or current.get(element, key) != key:
             continue
         if fresh.get(element, 0) != len(picks):
             fresh[element] = len(picks)
             current[element] = -walk.objective.gain(element) / greedy_power(price, exponent)
             if current[element] != key:
-                heapq.heapreplace(heap, (current[element], place))
+                heapq.heappush(heap, (current[element], place))
                 continue
-        heapq.heappop(heap)
         if key >= 0.0:
             break
         picks.append(walk.take(element))
@@ -5304,7 +5364,7 @@ def fill_greedily(walk: GreedyWalk, exponent: float) -> list[GreedyPick]:
             fresh[other] = len(picks)
             power = greedy_power(walk.price(other), exponent)
             current[other] = -walk.objective.gain(other) / power
-            heapq.heappush(heap, (current[other], int(walk.rank[other])))
+            heapq.heappush(heap, (current[other], walk.rank[other]))
     return picks
 
 
@@ -5326,15 +5386,15 @@ def greedy_powers(prices: NDArray[np.int64], exponent: float) -> NDArray[np.floa
     return np.asarray([greedy_power(price, exponent) for price in prices.tolist()])
 
 
-def _greedy_heap(walk: GreedyWalk, exponent: float) -> list[tuple[float, int]]:
-    """Entries (-key, rank) of everything that fits and gains, sorted, hence a heap."""
+def _greedy_line(walk: GreedyWalk, exponent: float) -> list[tuple[float, int]]:
+    """Entries (-key, rank) of everything that fits and gains, best first."""
     gains, prices = walk.objective.gains(), walk.prices()
     usable = (
         walk.allowed[walk.elements.item] & (prices >= 1) & (prices <= walk.left) & (gains > 0.0)
     )
     place = np.flatnonzero(usable)
     negative = -gains[place] / greedy_powers(prices[place], exponent)
-    rank = walk.rank[place]
+    rank = walk.ranks[place]
     order = np.lexsort((rank, negative))
     return list(zip(negative[order].tolist(), rank[order].tolist(), strict=True))
 
@@ -5393,13 +5453,15 @@ def _replay_greedy(
     """Walk a run again: the least bound, the best prefix, its best element (-1: none helps)."""
     walk.begin()
     base = walk.objective.value()
-    ceiling = walk.objective.gains()  # gains seen last: upper bounds for all later prefixes
+    ceiling = np.zeros(0)  # gains seen last: upper bounds for all later prefixes
     bound, best, prefix, single = float("inf"), value * (1.0 + _GREEDY_MARGIN), 0, -1
     for place in range(len(picks) + 1):
         if place in places:
             ceiling = walk.objective.gains()
             more = knapsack_bound(ceiling, walk.elements, walk.budget, walk.allowed)
             bound = min(bound, base + more)
+            if walk.elements.is_plain:  # what does not fit now never will
+                ceiling[walk.elements.cost > walk.left] = 0.0
         if maximise:
             element, total = _best_single(walk, ceiling, base, best)
             if element >= 0:
@@ -5420,7 +5482,7 @@ def _best_single(
     fits = (prices >= 1) & (prices <= walk.left) & walk.allowed[walk.elements.item[hopeful]]
     hopeful = hopeful[fits]
     found = -1
-    for element in hopeful[np.lexsort((walk.rank[hopeful], -ceiling[hopeful]))].tolist():
+    for element in hopeful[np.lexsort((walk.ranks[hopeful], -ceiling[hopeful]))].tolist():
         if base + float(ceiling[element]) <= best:
             break
         gain = walk.objective.gain(element)
@@ -5636,6 +5698,8 @@ def select_items(
             left,
             given,
         )
+        if candidates.similarity is None:
+            checkpoints = 1  # gains do not change, so the first bound is the least
         runs = [run_greedy(walk, power, checkpoints=checkpoints) for power in exponents]
     return selection_from(candidates, given, left, best_outcome(runs))
 
@@ -7000,6 +7064,14 @@ class FilterValves(ForgivingModel):
         title="Room for recalled messages (%)",
         description="Share of the budget that recalled messages may take. 0: the preset's.",
     )
+    deep_recall_percent: int = Field(
+        default=0,
+        ge=0,
+        le=95,
+        title="Room for a deep recall (%)",
+        description="The same for a question that plainly asks for what lies far back; recent "
+        "turns make room for that one answer. 0: the preset's.",
+    )
     recall_floor: float = Field(
         default=0.05,
         ge=0.0,
@@ -7107,6 +7179,7 @@ class FilterPreset:
     cut_at_percent: int
     cut_to_percent: int
     recall_percent: int
+    deep_recall_percent: int
 
 
 FILTER_PRESETS = {
@@ -7117,6 +7190,7 @@ FILTER_PRESETS = {
         cut_at_percent=100,
         cut_to_percent=40,
         recall_percent=15,
+        deep_recall_percent=80,
     ),
     "saver": FilterPreset(
         policy="stable",
@@ -7125,6 +7199,7 @@ FILTER_PRESETS = {
         cut_at_percent=100,
         cut_to_percent=30,
         recall_percent=15,
+        deep_recall_percent=40,
     ),
     "thorough": FilterPreset(
         policy="relevance",
@@ -7133,6 +7208,7 @@ FILTER_PRESETS = {
         cut_at_percent=100,
         cut_to_percent=60,
         recall_percent=30,
+        deep_recall_percent=80,
     ),
     "window": FilterPreset(
         policy="window",
@@ -7141,6 +7217,7 @@ FILTER_PRESETS = {
         cut_at_percent=100,
         cut_to_percent=60,
         recall_percent=5,
+        deep_recall_percent=5,
     ),
 }
 
@@ -7373,13 +7450,15 @@ class FilterOutcome:
     Attributes:
         messages: to send.
         report: of the pipeline.
-        sent: tokens of the request, the model's own prompt included.
+        counted: tokens of the request by our count, the model's own prompt included.
+        sent: the same with the correction that usage reports taught.
         allowed: tokens that it may take, the same included.
         parts: (what is sent, its tokens) in order, for the comparison with the next request.
     """
 
     messages: list[Any]
     report: Report
+    counted: int
     sent: int
     allowed: int
     parts: tuple[tuple[object, int], ...]
@@ -7403,8 +7482,16 @@ class EngineShelf:
             return self._engines[key]
 
 
-def fit_request(request: FilterRequest, valves: FilterValves, shelf: EngineShelf) -> FilterOutcome:
+def fit_request(
+    request: FilterRequest, valves: FilterValves, shelf: EngineShelf, factor: float = 1.0
+) -> FilterOutcome:
     """Choose what the model sees.
+
+    Args:
+        request: of the host.
+        valves: of the operator, as stored.
+        shelf: orchestrators made before.
+        factor: real tokens for each that we count, at least 1.
 
     Raises:
         BudgetError: it does not fit and the valves say "refuse".
@@ -7423,12 +7510,14 @@ def fit_request(request: FilterRequest, valves: FilterValves, shelf: EngineShelf
         profile=None if chosen.provider_rules == "auto" else chosen.provider_rules,
         tools=tools if isinstance(tools, list) else None,
         output_reserve=0,
-        budget=TokenBudget(max(1, allowed - prompt_tokens)),
+        budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
     )
+    counted = result.report.tokens_after + prompt_tokens
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),
         report=result.report,
-        sent=result.report.tokens_after + prompt_tokens,
+        counted=counted,
+        sent=math.ceil(counted * factor),
         allowed=allowed,
         parts=_filter_sent_parts(tools, result.placements, result.report),
     )
@@ -7459,6 +7548,7 @@ def settings_of(valves: FilterValves) -> Settings:
         high_water=high / 100,
         low_water=low / 100,
         recall_share=valves.recall_percent / 100,
+        deep_recall_share=valves.deep_recall_percent / 100,
         recall_floor=valves.recall_floor,
         pair_coherence=valves.pair_coherence,
         tool_penalty=valves.tool_penalty,
@@ -7549,6 +7639,10 @@ def _view_fingerprint(value: object) -> bytes:
 # --------------------------------------------------------------------------------------------------
 # eunoe_openwebui.status: The one line above an answer, and the recalled messages as sources.
 
+# The tools are named in the line when they take more than a quarter of what is allowed.
+_STATUS_TOOL_SHARE = 4
+
+
 def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | None) -> str:
     """What was done, in one line.
 
@@ -7574,6 +7668,8 @@ def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | Non
             parts.append(f"{number} {words}")
     if report.truncated:
         parts.append("too long, shortened")
+    if report.tool_tokens * _STATUS_TOOL_SHARE > allowed > 0:
+        parts.append(f"tools take {short_number(report.tool_tokens)}")
     if report.infeasible is not None:
         parts.append("over the limit")
     if report.mended:
@@ -7609,7 +7705,268 @@ def source_events(report: Report, messages: Sequence[Mapping[str, Any]]) -> list
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.counting.calibration: Learn, from the usage that providers report, how far a count is off for a model.
+
+CALIBRATION_LOWEST, CALIBRATION_HIGHEST = 0.5, 2.0
+# Reports of smaller prompts say more about hidden framing than about text.
+CALIBRATION_SMALLEST_PROMPT = 64
+CALIBRATION_WINDOW = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What one answer took.
+
+    Attributes:
+        prompt: tokens of the whole prompt, cached ones included.
+        cached: tokens of the prompt that were read from a cache.
+        written: tokens of the prompt that were written to a cache.
+        completion: tokens of the answer.
+    """
+
+    prompt: int
+    cached: int = 0
+    written: int = 0
+    completion: int = 0
+
+
+def _whole_number(value: object) -> int | None:
+    """A count of tokens, or None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return int(value) if value >= 0 else None
+
+
+def _first_number(usage: Mapping[Any, Any], *keys: str) -> int | None:
+    for key in keys:
+        number = _whole_number(usage.get(key))
+        if number is not None:
+            return number
+    return None
+
+
+def _detail(usage: Mapping[Any, Any], *keys: str) -> int | None:
+    for holder in ("prompt_tokens_details", "input_tokens_details", "input_token_details"):
+        details = usage.get(holder)
+        if isinstance(details, Mapping):
+            number = _first_number(details, *keys)
+            if number is not None:
+                return number
+    return None
+
+
+def _make_usage(prompt: int, cached: int, written: int, completion: int) -> Usage | None:
+    if prompt == 0:  # an aborted answer, or a host that fills in zeros
+        return None
+    return Usage(prompt=prompt, cached=cached, written=written, completion=completion)
+
+
+def _read_parts(usage: Mapping[Any, Any]) -> Usage | None:
+    """Anthropic: fresh, read and written tokens are three parts of the prompt, to be added."""
+    read = _first_number(usage, "cache_read_input_tokens")
+    written = _first_number(usage, "cache_creation_input_tokens")
+    fresh = _first_number(usage, "input_tokens")
+    if fresh is None or (read is None and written is None):
+        return None
+    completion = _first_number(usage, "output_tokens") or 0
+    return _make_usage(fresh + (read or 0) + (written or 0), read or 0, written or 0, completion)
+
+
+def _read_timings(usage: Mapping[Any, Any]) -> Usage | None:
+    """llama.cpp: ``prompt_n`` was computed, ``cache_n`` came from the cache."""
+    fresh = _first_number(usage, "prompt_n")
+    if fresh is None:
+        return None
+    cached = _first_number(usage, "cache_n")
+    prompt = fresh + (cached or 0)
+    if cached is None:  # an older server: only its usage knows the whole prompt
+        prompt = max(prompt, _first_number(usage, "prompt_tokens") or 0)
+    completion = _first_number(usage, "predicted_n", "completion_tokens") or 0
+    return _make_usage(prompt, prompt - fresh, 0, completion)
+
+
+def _read_whole(usage: Mapping[Any, Any]) -> Usage | None:
+    """OpenAI and most others: cached tokens are a part of the prompt.
+
+    ``input_tokens`` beside ``prompt_tokens`` is a sum over the calls of a tool loop (Open WebUI);
+    the context is the prompt of the last call.
+    """
+    prompt = _first_number(
+        usage,
+        "prompt_tokens",
+        "input_tokens",
+        "prompt_eval_count",
+        "prompt_token_count",
+        "promptTokenCount",
+    )
+    if prompt is None:
+        return None
+    cached = _detail(usage, "cached_tokens", "cache_read")
+    if cached is None:
+        cached = _first_number(
+            usage,
+            "cached_tokens",
+            "prompt_cache_hit_tokens",
+            "cache_read_input_tokens",
+            "cached_content_token_count",
+            "cachedContentTokenCount",
+        )
+    written = _detail(usage, "cache_write_tokens", "cache_creation")
+    if written is None:
+        written = _first_number(usage, "cache_creation_input_tokens")
+    cached, written = cached or 0, written or 0
+    if cached > prompt:  # a part cannot exceed the whole: the sender leaves cached tokens out
+        prompt += cached + written
+    completion = _first_number(
+        usage,
+        "completion_tokens",
+        "output_tokens",
+        "eval_count",
+        "candidates_token_count",
+        "candidatesTokenCount",
+    )
+    return _make_usage(prompt, cached, min(written, prompt), completion or 0)
+
+
+def _read_flat(usage: Mapping[Any, Any]) -> Usage | None:
+    read = _read_timings(usage)
+    if read is None and "prompt_tokens" not in usage:
+        read = _read_parts(usage)
+    return read or _read_whole(usage)
+
+
+def read_usage(usage: object) -> Usage | None:
+    """Read the usage of an answer, whoever reported it.
+
+    Args:
+        usage: the ``usage`` object of an answer, llama.cpp's ``timings``, or a mapping that holds
+            them under these names; anything else is not usage.
+
+    Returns:
+        The usage, or None if the size of the prompt is not in it. Never raises on odd input.
+    """
+    if not isinstance(usage, Mapping):
+        return None
+    read = _read_flat(usage)
+    for name in ("timings", "usage", "usage_metadata", "usageMetadata"):
+        inner = usage.get(name)
+        if read is None and isinstance(inner, Mapping):
+            read = _read_flat(inner)
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How far counts are off for one model: nothing learned yet, or the newest few reports.
+
+    Attributes:
+        ratios: reported tokens per counted token, oldest first; at most 9.
+    """
+
+    ratios: tuple[float, ...] = ()
+
+    @property
+    def factor(self) -> float:
+        """Factor on a count, in [0.5, 2]: the median ratio; a 1 stands in until there are three."""
+        ratios = self.ratios if len(self.ratios) >= 3 else (*self.ratios, 1.0)
+        return min(CALIBRATION_HIGHEST, max(CALIBRATION_LOWEST, statistics.median(ratios)))
+
+    def apply(self, tokens: int) -> int:
+        """Correct a count, rounded up."""
+        return math.ceil(tokens * self.factor)
+
+    def learn(self, counted: int, usage: Usage | None) -> Calibration:
+        """Take in one report.
+
+        Args:
+            counted: our count of the very prompt that was sent, without a calibration: messages,
+                priming and tools.
+            usage: what the provider reported for it.
+
+        Returns:
+            The next calibration; the same one if the report says nothing: no usage, a tiny prompt,
+            or numbers too far apart to be about one prompt.
+        """
+        if usage is None or min(counted, usage.prompt) < CALIBRATION_SMALLEST_PROMPT:
+            return self
+        ratio = usage.prompt / counted
+        if not CALIBRATION_LOWEST / 2 <= ratio <= CALIBRATION_HIGHEST * 2:
+            return self
+        kept = min(CALIBRATION_HIGHEST, max(CALIBRATION_LOWEST, ratio))
+        return Calibration((*self.ratios, round(kept, 4))[-CALIBRATION_WINDOW:])
+
+    def to_json(self) -> list[float]:
+        """Plain form for a store that several workers share."""
+        return list(self.ratios)
+
+    @classmethod
+    def from_json(cls, value: object) -> Calibration:
+        """Read the plain form; what cannot be read is left out."""
+        if not isinstance(value, list | tuple):
+            return cls()
+        ratios = [float(x) for x in value if isinstance(x, int | float) and not isinstance(x, bool)]
+        sound = [x for x in ratios if CALIBRATION_LOWEST <= x <= CALIBRATION_HIGHEST]
+        return cls(tuple(sound[-CALIBRATION_WINDOW:]))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.usage: What providers report about our counts, by model: the one thing learnt between requests.
+
+_MODELS_REMEMBERED = 256
+# A factor that moves a little with every answer would move the cut, and cost the prompt cache.
+_FACTOR_STEPS = 20
+_FACTOR_IGNORED = 1.02
+
+
+class UsageBook:
+    """How far counts fall short of what providers charge, by model; bounded, lost on a restart.
+
+    It holds ratios only, nothing of any chat.
+    """
+
+    def __init__(self) -> None:
+        self._models: OrderedDict[str, Calibration] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def learn(self, model_id: str, counted: object, usage: object) -> None:
+        """Take in what was reported for a request that we counted; odd values say nothing."""
+        if not model_id or isinstance(counted, bool) or not isinstance(counted, int):
+            return
+        read = read_usage(usage)
+        with self._lock:
+            before = self._models.pop(model_id, Calibration())
+            self._models[model_id] = before.learn(counted, read)
+            if len(self._models) > _MODELS_REMEMBERED:
+                self._models.popitem(last=False)
+
+    def factor(self, model_id: str) -> float:
+        """Factor on a count of this model, in steps of 0.05, at least 1.
+
+        Counts that are too high only leave some room unused, so they are not corrected.
+        """
+        with self._lock:
+            factor = self._models.get(model_id, Calibration()).factor
+        return (
+            1.0 if factor <= _FACTOR_IGNORED else math.ceil(factor * _FACTOR_STEPS) / _FACTOR_STEPS
+        )
+
+
+def reported_usage(body: Mapping[str, Any]) -> object:
+    """Usage of the newest answer, as the host hands it to `outlet`; None if there is none."""
+    messages = body.get("messages")
+    newest = messages[-1] if isinstance(messages, list) and messages else None
+    return newest.get("usage") if isinstance(newest, Mapping) else None
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe_openwebui.filter: The Open WebUI filter: `request` before every model call, `inlet` on hosts that lack it.
+
+# Under this key the count of a request waits, in the host's notes on the turn, for the usage.
+SENT_TOKENS_KEY = "eunoe_sent_tokens"
+
+_FRAMES_LOGGED = 4
 
 EventEmitter = Callable[[dict[str, Any]], Awaitable[Any]]
 
@@ -7638,6 +7995,7 @@ class Filter:
         self.valves = FilterValves()
         self._shelf = EngineShelf()
         self._views = ViewMemory()
+        self._usage = UsageBook()
 
     async def request(
         self,
@@ -7675,6 +8033,17 @@ class Filter:
         given = HookArguments(body, __user__, __metadata__, __model__, __request__)
         return await self._run(given, __event_emitter__)
 
+    async def outlet(
+        self, body: dict[str, Any], __metadata__: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """After the answer: learn from the usage that the provider reported, if it did."""
+        try:
+            counted = (__metadata__ or {}).get(SENT_TOKENS_KEY)
+            self._usage.learn(str(body.get("model") or ""), counted, reported_usage(body))
+        except Exception as error:
+            logger.warning("eunoe could not read the usage: %s", type(error).__name__)
+        return body
+
     async def _run(self, given: HookArguments, emitter: EventEmitter | None) -> dict[str, Any]:
         """The body with the chosen messages; untouched after any fault of ours."""
         valves = self.valves
@@ -7685,20 +8054,23 @@ class Filter:
             work = asyncio.to_thread(self._work, request, valves)
             outcome, line = await asyncio.wait_for(work, valves.deadline_seconds)
             before, given.body["messages"] = given.body["messages"], outcome.messages
+            if isinstance(given.metadata, dict):
+                given.metadata[SENT_TOKENS_KEY] = outcome.counted
             events = source_events(outcome.report, before) if valves.show_sources else []
             if valves.show_status and request.user.show_status:
                 events.insert(0, status_event(line))
             for event in events:
                 await _emit_event(emitter, event)
         except BudgetError as error:
-            raise ChatRefusedError(error.needed, error.allowed) from error
+            raise ChatRefusedError(error.needed, error.allowed) from None
         except Exception as error:
             await _report_failure(error, valves, emitter)
         return given.body
 
     def _work(self, request: FilterRequest, valves: FilterValves) -> tuple[FilterOutcome, str]:
         """The choice and its status line; runs in a thread."""
-        outcome = fit_request(request, valves, self._shelf)
+        factor = self._usage.factor(str(request.body.get("model") or ""))
+        outcome = fit_request(request, valves, self._shelf, factor)
         line = status_line(
             outcome.report,
             sent=outcome.sent,
@@ -7711,12 +8083,16 @@ class Filter:
 async def _report_failure(
     error: Exception, valves: FilterValves, emitter: EventEmitter | None
 ) -> None:
-    """One line in the log, one above the answer; no text of the chat in either."""
-    slow = isinstance(error, TimeoutError)
+    """One line in the log, one above the answer; no text of the chat in either.
+
+    The error's own words and values are left out of the log: they may quote a message.
+    """
     what = f"failed ({type(error).__name__})"
-    if slow:
+    if isinstance(error, TimeoutError):
         what = f"took over {valves.deadline_seconds:g} s"
-    logger.warning("eunoe %s; the chat goes through unchanged", what, exc_info=not slow)
+    frames = reversed(traceback.extract_tb(error.__traceback__)[-_FRAMES_LOGGED:])
+    where = ", ".join(f"{frame.name}:{frame.lineno}" for frame in frames)
+    logger.warning("eunoe %s in %s; the chat goes through unchanged", what, where)
     if valves.show_status:
         await _emit_event(emitter, status_event(f"eunoe {what}: sent as it is"))
 
