@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 61 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 dc68b0998e217fe12e55bb393bad92f781980cd07d51bad86e2a725b2f82b9ee
+# sources sha256 162d6a5f590828f7b49f8ff47671052357437fea54d1a8923c851f63a4b8d5dd
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ class Conversation:
                 f"messages is {type(messages).__name__}; allowed: a list of message dicts"
             )
         for i, message in enumerate(messages):
-            if not isinstance(message, Mapping):
+            if type(message) is not dict and not isinstance(message, Mapping):
                 raise ConversationError(
                     f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
                 )
@@ -801,6 +801,83 @@ class Atom:
     def first(self) -> int:
         """Place of its first message in the input."""
         return min(self.indices)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What the flags of one message ask for. ``None`` or False: not asked.
+
+    Attributes:
+        full: send everything, this turn (never above the operator's cap).
+        target: aim for this many tokens.
+        context: keep only the newest so many turns.
+        nosum: no summaries.
+        pin: this message is never cut.
+        drop: this message is left out.
+        recent: keep the newest so many messages, whatever their weight.
+        keep_tag: keep every message that carries this tag.
+        tag: the tag of this message.
+        weight: base weight of this message.
+        tool_penalty: factor on tool messages, for this turn.
+        pair_coherence: how much an answer inherits of its question's weight, for this turn.
+        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
+        policy: name of the policy for this turn.
+        why: explain this turn.
+    """
+
+    full: bool = False
+    target: int | None = None
+    context: int | None = None
+    nosum: bool = False
+    pin: bool = False
+    drop: bool = False
+    recent: int | None = None
+    keep_tag: str | None = None
+    tag: str | None = None
+    weight: float | None = None
+    tool_penalty: float | None = None
+    pair_coherence: float | None = None
+    recall: bool | None = None
+    policy: str | None = None
+    why: bool = False
+
+    def over(self, standing: Flags) -> Flags:
+        """These flags where they say something, else the standing ones."""
+        said = {
+            f.name: value
+            for f in fields(self)
+            if (value := getattr(self, f.name)) is not None and value is not False
+        }
+        if self.recall is False:
+            said["recall"] = False
+        return replace(standing, **said)
+
+
+NO_FLAGS = Flags()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagReading:
+    """What one message said in flags.
+
+    Attributes:
+        flags: for the turn that the message opens.
+        stays_on: names switched on for good with ``+``.
+        standing: the values of those.
+        switched_off: names switched off with ``-``.
+        rest: the text without the flags.
+        problems: one sentence for each known flag with a bad value (the text is then left alone).
+    """
+
+    flags: Flags = NO_FLAGS
+    standing: Flags = NO_FLAGS
+    stays_on: tuple[str, ...] = ()
+    switched_off: tuple[str, ...] = ()
+    rest: str = ""
+    problems: tuple[str, ...] = ()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -1413,83 +1490,6 @@ def put_block(
     raw = user_message(block)
     slots.insert(place, Slot(None, raw, read(raw), True, Fate.RECALLED))
     return slots
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
-    """What the flags of one message ask for. ``None`` or False: not asked.
-
-    Attributes:
-        full: send everything, this turn (never above the operator's cap).
-        target: aim for this many tokens.
-        context: keep only the newest so many turns.
-        nosum: no summaries.
-        pin: this message is never cut.
-        drop: this message is left out.
-        recent: keep the newest so many messages, whatever their weight.
-        keep_tag: keep every message that carries this tag.
-        tag: the tag of this message.
-        weight: base weight of this message.
-        tool_penalty: factor on tool messages, for this turn.
-        pair_coherence: how much an answer inherits of its question's weight, for this turn.
-        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
-        policy: name of the policy for this turn.
-        why: explain this turn.
-    """
-
-    full: bool = False
-    target: int | None = None
-    context: int | None = None
-    nosum: bool = False
-    pin: bool = False
-    drop: bool = False
-    recent: int | None = None
-    keep_tag: str | None = None
-    tag: str | None = None
-    weight: float | None = None
-    tool_penalty: float | None = None
-    pair_coherence: float | None = None
-    recall: bool | None = None
-    policy: str | None = None
-    why: bool = False
-
-    def over(self, standing: Flags) -> Flags:
-        """These flags where they say something, else the standing ones."""
-        said = {
-            f.name: value
-            for f in fields(self)
-            if (value := getattr(self, f.name)) is not None and value is not False
-        }
-        if self.recall is False:
-            said["recall"] = False
-        return replace(standing, **said)
-
-
-NO_FLAGS = Flags()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlagReading:
-    """What one message said in flags.
-
-    Attributes:
-        flags: for the turn that the message opens.
-        stays_on: names switched on for good with ``+``.
-        standing: the values of those.
-        switched_off: names switched off with ``-``.
-        rest: the text without the flags.
-        problems: one sentence for each known flag with a bad value (the text is then left alone).
-    """
-
-    flags: Flags = NO_FLAGS
-    standing: Flags = NO_FLAGS
-    stays_on: tuple[str, ...] = ()
-    switched_off: tuple[str, ...] = ()
-    rest: str = ""
-    problems: tuple[str, ...] = ()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -4230,9 +4230,11 @@ class Transcript(Grown):
 
     Attributes:
         turns: places where the turns begin; the first turn begins at 0, whoever speaks.
-        atoms: the atoms of the finished turns, by turn.
-        call_ids: how often each call id was used.
-        used_ids: ids of all calls and results.
+        atoms: the atoms of the finished turns, in order; the columns beside them say where each
+            begins, its tokens, and whether it is a system message.
+        atom_of_message: which atom holds each message.
+        atoms_before_turn: how many atoms stand before each turn.
+        used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call.
         thinking_mode: some message carries the reasoning that a provider wants back.
     """
 
@@ -4243,10 +4245,16 @@ class Transcript(Grown):
         self.turns = GrowingColumn()
         self.requests = GrowingColumn()
         self.turn_of_message = GrowingColumn()
-        self.atoms: list[list[Atom]] = []
+        self.atoms: list[Atom] = []
+        self.atom_first = GrowingColumn()
+        self.atom_tokens = GrowingColumn()
+        self.atom_system = GrowingColumn()
+        self.atom_of_message = GrowingColumn()
+        self.atoms_before_turn = GrowingColumn()
         self.index = RelevanceIndex()
-        self.call_ids: dict[str | None, int] = {}
         self.used_ids: set[str | None] = set()
+        self.called_ids: set[str | None] = set()
+        self.repeated_ids: set[str | None] = set()
         self.thinking_mode = False
 
     def grow(self, entries: Sequence[ContentEntry]) -> None:
@@ -4260,16 +4268,30 @@ class Transcript(Grown):
             [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
         )
         self.thinking_mode = self.thinking_mode or any(m.shape.reasoning_field for m in messages)
-        count_call_ids(messages, self.call_ids)
+        note_call_ids(messages, self.called_ids, self.repeated_ids)
         bounds = turn_bounds(messages)
         first_turn = len(self.turns)
         self.turns.extend([start + b for b in bounds[:-1]])
         for k, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False)):
             atoms = build_atoms(messages, low, high, first_turn + k, self.used_ids)
+            self._add_turn([shifted_atom(a, start) for a in atoms], start + low, start + high)
             self.used_ids.update(m.answers for m in messages[low:high] if m.is_result)
             self.used_ids.update(c.id for m in messages[low:high] for c in m.calls)
-            self.atoms.append([shifted_atom(a, start) for a in atoms] if start else atoms)
-            self.turn_of_message.extend([first_turn + k] * (high - low))
+
+    def _add_turn(self, atoms: list[Atom], low: int, high: int) -> None:
+        """Append the atoms of the turn that lies at ``[low, high)``."""
+        base = len(self.atoms)
+        self.atoms_before_turn.extend([base])
+        self.turn_of_message.extend([len(self.atoms_before_turn) - 1] * (high - low))
+        self.atoms += atoms
+        self.atom_first.extend([a.first for a in atoms])
+        self.atom_tokens.extend([sum(self.entries[i].tokens for i in a.indices) for a in atoms])
+        self.atom_system.extend([int(a.system) for a in atoms])
+        holder = [0] * (high - low)
+        for k, atom in enumerate(atoms):
+            for i in atom.indices:
+                holder[i - low] = base + k
+        self.atom_of_message.extend(holder)
 
     def indexed(self) -> RelevanceIndex:
         """The relevance index over all finished turns."""
@@ -4280,15 +4302,19 @@ class Transcript(Grown):
         return self.index
 
 
-def count_call_ids(messages: Sequence[Message], seen: dict[str | None, int]) -> None:
-    """Add the uses of each call id to ``seen``."""
+def note_call_ids(
+    messages: Sequence[Message], called: set[str | None], repeated: set[str | None]
+) -> None:
+    """Add the ids of the calls to ``called``, and those met before to ``repeated``."""
     for message in messages:
         for call in message.calls:
-            seen[call.id] = seen.get(call.id, 0) + 1
+            (repeated if call.id in called else called).add(call.id)
 
 
 def shifted_atom(atom: Atom, by: int) -> Atom:
     """The atom at places ``by`` further on."""
+    if not by:
+        return atom
     return Atom(
         indices=tuple(i + by for i in atom.indices),
         turn=atom.turn,
@@ -4487,16 +4513,26 @@ class Request:
     @cached_property
     def repeated_ids(self) -> frozenset[str | None]:
         """Call ids that were used more than once in the chat."""
-        seen = dict(self.transcript.call_ids)
-        count_call_ids([e.message for e in self.entries[self.turn_start :]], seen)
-        return frozenset(call_id for call_id, uses in seen.items() if uses > 1)
+        called = set(self.transcript.called_ids)
+        repeated = set(self.transcript.repeated_ids)
+        note_call_ids([e.message for e in self.entries[self.turn_start :]], called, repeated)
+        return frozenset(repeated)
 
     def atoms_between(self, start: int, stop: int) -> list[Atom]:
         """The atoms of the finished turns that begin in ``[start, stop)``, in order."""
-        turns = self.transcript.turns.view()
-        low = int(turns.searchsorted(start, side="left"))
-        high = int(turns.searchsorted(stop, side="left"))
-        return [a for atoms in self.transcript.atoms[low:high] for a in atoms]
+        low, high = self._atom_range(start), self._atom_range(stop)
+        return self.transcript.atoms[low:high]
+
+    def systems_before(self, stop: int) -> list[Atom]:
+        """The system atoms of the turns that begin before ``stop``."""
+        marks = self.transcript.atom_system.view()[: self._atom_range(stop)]
+        return [self.transcript.atoms[k] for k in marks.nonzero()[0].tolist()]
+
+    def _atom_range(self, place: int) -> int:
+        """How many atoms stand before the first turn that begins at or after a place."""
+        turn = int(self.transcript.turns.view().searchsorted(place, side="left"))
+        before = self.transcript.atoms_before_turn.view()
+        return int(before[turn]) if turn < len(before) else len(self.transcript.atoms)
 
     def tokens_of(self, atom: Atom) -> int:
         """Tokens of an atom as it was given."""
@@ -5864,36 +5900,58 @@ def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.
 
 
 def choose_atoms(
-    request: Request, scored: Scored, atoms: Sequence[Atom], budget: int, *, quoted: bool
+    request: Request, scored: Scored, start: int, stop: int, budget: int, *, quoted: bool
 ) -> Choice:
     """The knapsack over atoms: the most relevance that fits in the budget.
 
+    Atoms that a flag keeps or leaves out are no candidates, nor are system messages.
+
     Args:
-        atoms: what may be chosen; system atoms are left out.
+        start, stop: the atoms of the turns that begin in ``[start, stop)`` are the candidates.
         budget: tokens.
         quoted: whether the choice will stand in a quoted block, which has its own framing.
     """
     room = budget - BLOCK_TOKENS if quoted else budget
-    floor = request.settings.recall_floor
-    open_atoms = [a for a in atoms if not a.system and scored.of(a) >= floor]
-    if room <= 0 or not open_atoms:
+    places, worth = _candidate_atoms(request, scored, start, stop, quoted=quoted)
+    if room <= 0 or not len(places):
         return Choice()
-    worth = np.array([scored.of(a) for a in open_atoms])
-    if len(open_atoms) > request.settings.max_candidates:
-        best = np.sort(np.argsort(-worth, kind="stable")[: request.settings.max_candidates])
-        open_atoms, worth = [open_atoms[i] for i in best], worth[best]
-    extra = LINE_TOKENS - 2 if quoted else 0
-    cost = np.array([request.tokens_of(a) + extra * len(a.indices) for a in open_atoms])
+    cost = request.transcript.atom_tokens.view()[places] + (LINE_TOKENS - 2 if quoted else 0)
     candidates = SelectionCandidates.of(price_relevance(worth, cost), cost, room)
     selection = select_items(candidates, exponent=0.0)
-    chosen = tuple(open_atoms[i] for i in selection.chosen)
+    chosen = tuple(request.transcript.atoms[places[k]] for k in selection.chosen)
     return Choice(
         atoms=chosen,
         tokens=int(selection.cost) + (BLOCK_TOKENS if quoted else 0) if chosen else 0,
-        certificate=Certificate(
-            value=selection.certificate.value, upper_bound=selection.certificate.upper_bound
-        ),
+        certificate=selection.certificate,
     )
+
+
+def _candidate_atoms(
+    request: Request, scored: Scored, start: int, stop: int, *, quoted: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Places of the candidates among the atoms, and their relevance; both ascending by place."""
+    transcript = request.transcript
+    first = transcript.atom_first.view()
+    worth = np.zeros(len(first))
+    np.maximum.at(worth, transcript.atom_of_message.view(), scored.values)
+    open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
+    open_atoms &= worth >= request.settings.recall_floor
+    for i in request.flags.by_message:
+        if i < len(scored.values) and _is_settled(request.flags.by_message[i]):
+            open_atoms[transcript.atom_of_message.view()[i]] = False
+    places = np.flatnonzero(open_atoms)
+    limit = request.settings.max_candidates
+    if len(places) > limit:
+        best = np.argsort(-worth[places], kind="stable")[:limit]
+        places = np.sort(places[best])
+    if not quoted:
+        whole = [k for k in places.tolist() if not transcript.atoms[k].broken]
+        places = np.array(whole, dtype=np.int64)
+    return places, worth[places]
+
+
+def _is_settled(flags: Flags) -> bool:
+    return flags.pin or flags.drop
 
 
 def quotation_of(request: Request, atoms: Sequence[Atom]) -> str:
@@ -6130,9 +6188,10 @@ def forced_atoms(request: Request) -> list[Atom]:
 def _from(request: Request, start: int) -> list[Atom]:
     """System atoms before ``start``, and every atom from there to the current turn."""
     end = request.turn_start
-    before = [a for a in request.atoms_between(0, start) if a.system]
-    after = [a for a in request.atoms_between(start, end) if not is_dropped(request, a)]
-    return before + after
+    after = request.atoms_between(start, end)
+    if request.flags.by_message:
+        after = [a for a in after if not is_dropped(request, a)]
+    return request.systems_before(start) + after
 
 
 def _cut(request: Request, start: int, *, declared: bool) -> Cut | None:
@@ -6205,12 +6264,7 @@ def _recall_beside(
     else:
         share = settings.recall_share
     budget = min(free, int(room * share))
-    older = [
-        a
-        for a in request.atoms_between(0, window.start)
-        if not is_dropped(request, a) and not _is_forced(request, a)
-    ]
-    return choose_atoms(request, scored, older, budget, quoted=True), window
+    return choose_atoms(request, scored, 0, window.start, budget, quoted=True), window
 
 
 def _shrunk_window(
@@ -6224,11 +6278,6 @@ def _shrunk_window(
     return WindowStart(start, window.fresh or start > window.start, True), free
 
 
-def _is_forced(request: Request, atom: Atom) -> bool:
-    flags = request.flags.by_message
-    return bool(flags) and any(i in flags and flags[i].pin for i in atom.indices)
-
-
 def relevance_view(request: Request) -> View:
     """The knapsack over the whole history; kept messages stand in place where roles allow it."""
     forced = forced_atoms(request)
@@ -6237,16 +6286,11 @@ def relevance_view(request: Request) -> View:
     line = request.timeline
     current = line.used(request.turn_start, size)
     budget = _room(request, forced) - current
-    held = {a.first for a in forced}
-    older = [
-        a
-        for a in request.atoms_between(context_start(request), request.turn_start)
-        if a.first not in held and not a.broken and not is_dropped(request, a)
-    ]
     quoted = request.profile.alternate
-    choice = choose_atoms(request, scored, older, budget, quoted=quoted)
+    start = context_start(request)
+    choice = choose_atoms(request, scored, start, request.turn_start, budget, quoted=quoted)
     view = View(in_place=[], scored=scored, certificate=choice.certificate)
-    systems = [a for a in request.atoms_between(0, request.turn_start) if a.system]
+    systems = request.systems_before(request.turn_start)
     if quoted:
         view.quoted = sorted([*choice.atoms, *forced], key=lambda a: a.first)
         view.in_place = systems
@@ -6837,7 +6881,7 @@ def _make_report(
     request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
 ) -> Report:
     line = request.timeline
-    tokens = (line.tokens[1:] - line.tokens[:-1]).tolist()
+    tokens: Sequence[int] = line.tokens[1:] - line.tokens[:-1]  # type: ignore[assignment]
     counter, size = request.counter, len(request.entries)
     fates = (
         dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
@@ -7017,7 +7061,8 @@ class FilterValves(ForgivingModel):
     recall: Literal["preset", "auto", "always", "never"] = Field(
         default="preset",
         title="Recall of older messages",
-        description="**auto** recalls when the recent part of the chat lacks what is asked for.",
+        description="**auto** recalls when the recent part of the chat lacks what is asked for; "
+        "**always** and **never** overrule that.",
     )
     context_percent: int = Field(
         default=0,
