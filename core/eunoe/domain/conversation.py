@@ -39,7 +39,7 @@ class Conversation:
                 f"messages is {type(messages).__name__}; allowed: a list of message dicts"
             )
         for i, message in enumerate(messages):
-            if not isinstance(message, Mapping):
+            if type(message) is not dict and not isinstance(message, Mapping):
                 raise ConversationError(
                     f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
                 )

@@ -263,7 +263,7 @@ def _make_report(
     request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
 ) -> Report:
     line = request.timeline
-    tokens = (line.tokens[1:] - line.tokens[:-1]).tolist()
+    tokens: Sequence[int] = line.tokens[1:] - line.tokens[:-1]  # type: ignore[assignment]
     counter, size = request.counter, len(request.entries)
     fates = (
         dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))

@@ -71,9 +71,10 @@ def forced_atoms(request: Request) -> list[Atom]:
 def _from(request: Request, start: int) -> list[Atom]:
     """System atoms before ``start``, and every atom from there to the current turn."""
     end = request.turn_start
-    before = [a for a in request.atoms_between(0, start) if a.system]
-    after = [a for a in request.atoms_between(start, end) if not is_dropped(request, a)]
-    return before + after
+    after = request.atoms_between(start, end)
+    if request.flags.by_message:
+        after = [a for a in after if not is_dropped(request, a)]
+    return request.systems_before(start) + after
 
 
 def _cut(request: Request, start: int, *, declared: bool) -> Cut | None:
@@ -146,12 +147,7 @@ def _recall_beside(
     else:
         share = settings.recall_share
     budget = min(free, int(room * share))
-    older = [
-        a
-        for a in request.atoms_between(0, window.start)
-        if not is_dropped(request, a) and not _is_forced(request, a)
-    ]
-    return choose_atoms(request, scored, older, budget, quoted=True), window
+    return choose_atoms(request, scored, 0, window.start, budget, quoted=True), window
 
 
 def _shrunk_window(
@@ -165,11 +161,6 @@ def _shrunk_window(
     return WindowStart(start, window.fresh or start > window.start, True), free
 
 
-def _is_forced(request: Request, atom: Atom) -> bool:
-    flags = request.flags.by_message
-    return bool(flags) and any(i in flags and flags[i].pin for i in atom.indices)
-
-
 def relevance_view(request: Request) -> View:
     """The knapsack over the whole history; kept messages stand in place where roles allow it."""
     forced = forced_atoms(request)
@@ -178,16 +169,11 @@ def relevance_view(request: Request) -> View:
     line = request.timeline
     current = line.used(request.turn_start, size)
     budget = _room(request, forced) - current
-    held = {a.first for a in forced}
-    older = [
-        a
-        for a in request.atoms_between(context_start(request), request.turn_start)
-        if a.first not in held and not a.broken and not is_dropped(request, a)
-    ]
     quoted = request.profile.alternate
-    choice = choose_atoms(request, scored, older, budget, quoted=quoted)
+    start = context_start(request)
+    choice = choose_atoms(request, scored, start, request.turn_start, budget, quoted=quoted)
     view = View(in_place=[], scored=scored, certificate=choice.certificate)
-    systems = [a for a in request.atoms_between(0, request.turn_start) if a.system]
+    systems = request.systems_before(request.turn_start)
     if quoted:
         view.quoted = sorted([*choice.atoms, *forced], key=lambda a: a.first)
         view.in_place = systems

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom
+from eunoe.domain.flag import Flags
 from eunoe.domain.report import Certificate
 from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.request import Request
@@ -66,36 +67,58 @@ def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.
 
 
 def choose_atoms(
-    request: Request, scored: Scored, atoms: Sequence[Atom], budget: int, *, quoted: bool
+    request: Request, scored: Scored, start: int, stop: int, budget: int, *, quoted: bool
 ) -> Choice:
     """The knapsack over atoms: the most relevance that fits in the budget.
 
+    Atoms that a flag keeps or leaves out are no candidates, nor are system messages.
+
     Args:
-        atoms: what may be chosen; system atoms are left out.
+        start, stop: the atoms of the turns that begin in ``[start, stop)`` are the candidates.
         budget: tokens.
         quoted: whether the choice will stand in a quoted block, which has its own framing.
     """
     room = budget - BLOCK_TOKENS if quoted else budget
-    floor = request.settings.recall_floor
-    open_atoms = [a for a in atoms if not a.system and scored.of(a) >= floor]
-    if room <= 0 or not open_atoms:
+    places, worth = _candidate_atoms(request, scored, start, stop, quoted=quoted)
+    if room <= 0 or not len(places):
         return Choice()
-    worth = np.array([scored.of(a) for a in open_atoms])
-    if len(open_atoms) > request.settings.max_candidates:
-        best = np.sort(np.argsort(-worth, kind="stable")[: request.settings.max_candidates])
-        open_atoms, worth = [open_atoms[i] for i in best], worth[best]
-    extra = LINE_TOKENS - 2 if quoted else 0
-    cost = np.array([request.tokens_of(a) + extra * len(a.indices) for a in open_atoms])
+    cost = request.transcript.atom_tokens.view()[places] + (LINE_TOKENS - 2 if quoted else 0)
     candidates = SelectionCandidates.of(price_relevance(worth, cost), cost, room)
     selection = select_items(candidates, exponent=0.0)
-    chosen = tuple(open_atoms[i] for i in selection.chosen)
+    chosen = tuple(request.transcript.atoms[places[k]] for k in selection.chosen)
     return Choice(
         atoms=chosen,
         tokens=int(selection.cost) + (BLOCK_TOKENS if quoted else 0) if chosen else 0,
-        certificate=Certificate(
-            value=selection.certificate.value, upper_bound=selection.certificate.upper_bound
-        ),
+        certificate=selection.certificate,
     )
+
+
+def _candidate_atoms(
+    request: Request, scored: Scored, start: int, stop: int, *, quoted: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Places of the candidates among the atoms, and their relevance; both ascending by place."""
+    transcript = request.transcript
+    first = transcript.atom_first.view()
+    worth = np.zeros(len(first))
+    np.maximum.at(worth, transcript.atom_of_message.view(), scored.values)
+    open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
+    open_atoms &= worth >= request.settings.recall_floor
+    for i in request.flags.by_message:
+        if i < len(scored.values) and _is_settled(request.flags.by_message[i]):
+            open_atoms[transcript.atom_of_message.view()[i]] = False
+    places = np.flatnonzero(open_atoms)
+    limit = request.settings.max_candidates
+    if len(places) > limit:
+        best = np.argsort(-worth[places], kind="stable")[:limit]
+        places = np.sort(places[best])
+    if not quoted:
+        whole = [k for k in places.tolist() if not transcript.atoms[k].broken]
+        places = np.array(whole, dtype=np.int64)
+    return places, worth[places]
+
+
+def _is_settled(flags: Flags) -> bool:
+    return flags.pin or flags.drop
 
 
 def quotation_of(request: Request, atoms: Sequence[Atom]) -> str:

@@ -17,7 +17,7 @@ from eunoe.pipeline.memory import ContentEntry, ContentMemory, count_entries
 from eunoe.pipeline.transcript import (
     Transcript,
     chat_timeline,
-    count_call_ids,
+    note_call_ids,
     shifted_atom,
 )
 from eunoe.stages.atoms import build_atoms, opens_turn
@@ -168,16 +168,26 @@ class Request:
     @cached_property
     def repeated_ids(self) -> frozenset[str | None]:
         """Call ids that were used more than once in the chat."""
-        seen = dict(self.transcript.call_ids)
-        count_call_ids([e.message for e in self.entries[self.turn_start :]], seen)
-        return frozenset(call_id for call_id, uses in seen.items() if uses > 1)
+        called = set(self.transcript.called_ids)
+        repeated = set(self.transcript.repeated_ids)
+        note_call_ids([e.message for e in self.entries[self.turn_start :]], called, repeated)
+        return frozenset(repeated)
 
     def atoms_between(self, start: int, stop: int) -> list[Atom]:
         """The atoms of the finished turns that begin in ``[start, stop)``, in order."""
-        turns = self.transcript.turns.view()
-        low = int(turns.searchsorted(start, side="left"))
-        high = int(turns.searchsorted(stop, side="left"))
-        return [a for atoms in self.transcript.atoms[low:high] for a in atoms]
+        low, high = self._atom_range(start), self._atom_range(stop)
+        return self.transcript.atoms[low:high]
+
+    def systems_before(self, stop: int) -> list[Atom]:
+        """The system atoms of the turns that begin before ``stop``."""
+        marks = self.transcript.atom_system.view()[: self._atom_range(stop)]
+        return [self.transcript.atoms[k] for k in marks.nonzero()[0].tolist()]
+
+    def _atom_range(self, place: int) -> int:
+        """How many atoms stand before the first turn that begins at or after a place."""
+        turn = int(self.transcript.turns.view().searchsorted(place, side="left"))
+        before = self.transcript.atoms_before_turn.view()
+        return int(before[turn]) if turn < len(before) else len(self.transcript.atoms)
 
     def tokens_of(self, atom: Atom) -> int:
         """Tokens of an atom as it was given."""

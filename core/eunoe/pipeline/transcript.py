@@ -48,9 +48,11 @@ class Transcript(Grown):
 
     Attributes:
         turns: places where the turns begin; the first turn begins at 0, whoever speaks.
-        atoms: the atoms of the finished turns, by turn.
-        call_ids: how often each call id was used.
-        used_ids: ids of all calls and results.
+        atoms: the atoms of the finished turns, in order; the columns beside them say where each
+            begins, its tokens, and whether it is a system message.
+        atom_of_message: which atom holds each message.
+        atoms_before_turn: how many atoms stand before each turn.
+        used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call.
         thinking_mode: some message carries the reasoning that a provider wants back.
     """
 
@@ -61,10 +63,16 @@ class Transcript(Grown):
         self.turns = GrowingColumn()
         self.requests = GrowingColumn()
         self.turn_of_message = GrowingColumn()
-        self.atoms: list[list[Atom]] = []
+        self.atoms: list[Atom] = []
+        self.atom_first = GrowingColumn()
+        self.atom_tokens = GrowingColumn()
+        self.atom_system = GrowingColumn()
+        self.atom_of_message = GrowingColumn()
+        self.atoms_before_turn = GrowingColumn()
         self.index = RelevanceIndex()
-        self.call_ids: dict[str | None, int] = {}
         self.used_ids: set[str | None] = set()
+        self.called_ids: set[str | None] = set()
+        self.repeated_ids: set[str | None] = set()
         self.thinking_mode = False
 
     def grow(self, entries: Sequence[ContentEntry]) -> None:
@@ -78,16 +86,30 @@ class Transcript(Grown):
             [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
         )
         self.thinking_mode = self.thinking_mode or any(m.shape.reasoning_field for m in messages)
-        count_call_ids(messages, self.call_ids)
+        note_call_ids(messages, self.called_ids, self.repeated_ids)
         bounds = turn_bounds(messages)
         first_turn = len(self.turns)
         self.turns.extend([start + b for b in bounds[:-1]])
         for k, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False)):
             atoms = build_atoms(messages, low, high, first_turn + k, self.used_ids)
+            self._add_turn([shifted_atom(a, start) for a in atoms], start + low, start + high)
             self.used_ids.update(m.answers for m in messages[low:high] if m.is_result)
             self.used_ids.update(c.id for m in messages[low:high] for c in m.calls)
-            self.atoms.append([shifted_atom(a, start) for a in atoms] if start else atoms)
-            self.turn_of_message.extend([first_turn + k] * (high - low))
+
+    def _add_turn(self, atoms: list[Atom], low: int, high: int) -> None:
+        """Append the atoms of the turn that lies at ``[low, high)``."""
+        base = len(self.atoms)
+        self.atoms_before_turn.extend([base])
+        self.turn_of_message.extend([len(self.atoms_before_turn) - 1] * (high - low))
+        self.atoms += atoms
+        self.atom_first.extend([a.first for a in atoms])
+        self.atom_tokens.extend([sum(self.entries[i].tokens for i in a.indices) for a in atoms])
+        self.atom_system.extend([int(a.system) for a in atoms])
+        holder = [0] * (high - low)
+        for k, atom in enumerate(atoms):
+            for i in atom.indices:
+                holder[i - low] = base + k
+        self.atom_of_message.extend(holder)
 
     def indexed(self) -> RelevanceIndex:
         """The relevance index over all finished turns."""
@@ -98,15 +120,19 @@ class Transcript(Grown):
         return self.index
 
 
-def count_call_ids(messages: Sequence[Message], seen: dict[str | None, int]) -> None:
-    """Add the uses of each call id to ``seen``."""
+def note_call_ids(
+    messages: Sequence[Message], called: set[str | None], repeated: set[str | None]
+) -> None:
+    """Add the ids of the calls to ``called``, and those met before to ``repeated``."""
     for message in messages:
         for call in message.calls:
-            seen[call.id] = seen.get(call.id, 0) + 1
+            (repeated if call.id in called else called).add(call.id)
 
 
 def shifted_atom(atom: Atom, by: int) -> Atom:
     """The atom at places ``by`` further on."""
+    if not by:
+        return atom
     return Atom(
         indices=tuple(i + by for i in atom.indices),
         turn=atom.turn,
