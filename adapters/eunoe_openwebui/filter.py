@@ -14,12 +14,10 @@ from eunoe_openwebui.fit import EngineShelf, FilterOutcome, fit_request
 from eunoe_openwebui.hook import FilterRequest, HookArguments, read_hook_arguments
 from eunoe_openwebui.hostfacts import host_runs_request_hook
 from eunoe_openwebui.lastview import ViewMemory
-from eunoe_openwebui.status import source_events, status_event, status_line
+from eunoe_openwebui.status import newest_warning, source_events, status_event, status_line
+from eunoe_openwebui.turn import read_turn_notes, write_turn_notes
 from eunoe_openwebui.usage import UsageBook, reported_usage
 from eunoe_openwebui.valves import FilterUserValves, FilterValves
-
-# Under this key the count of a request waits, in the host's notes on the turn, for the usage.
-SENT_TOKENS_KEY = "eunoe_sent_tokens"
 
 _FRAMES_LOGGED = 4
 
@@ -93,7 +91,7 @@ class Filter:
     ) -> dict[str, Any]:
         """After the answer: learn from the usage that the provider reported, if it did."""
         try:
-            counted = (__metadata__ or {}).get(SENT_TOKENS_KEY)
+            counted = read_turn_notes(__metadata__).counted
             self._usage.learn(str(body.get("model") or ""), counted, reported_usage(body))
         except Exception as error:
             logger.warning("eunoe could not read the usage: %s", type(error).__name__)
@@ -109,8 +107,7 @@ class Filter:
             work = asyncio.to_thread(self._work, request, valves)
             outcome, line = await asyncio.wait_for(work, valves.deadline_seconds)
             before, given.body["messages"] = given.body["messages"], outcome.messages
-            if isinstance(given.metadata, dict):
-                given.metadata[SENT_TOKENS_KEY] = outcome.counted
+            write_turn_notes(given.metadata, outcome.notes)
             events = source_events(outcome.report, before) if valves.show_sources else []
             if valves.show_status and request.user.show_status:
                 events.insert(0, status_event(line))
@@ -128,9 +125,11 @@ class Filter:
         outcome = fit_request(request, valves, self._shelf, factor)
         line = status_line(
             outcome.report,
+            request.earlier,
             sent=outcome.sent,
             allowed=outcome.allowed,
             unchanged=self._views.unchanged_tokens(request.chat, outcome.parts),
+            warning=newest_warning(outcome.report, request.body["messages"]),
         )
         return outcome, line
 

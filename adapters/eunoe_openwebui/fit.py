@@ -15,6 +15,7 @@ from eunoe.domain.settings import Settings
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe_openwebui.hook import FilterRequest
+from eunoe_openwebui.turn import TurnNotes, next_turn_notes
 from eunoe_openwebui.valves import FilterValves, resolve_valves
 from eunoe_openwebui.window import base_model_id, find_window, output_reserve_of
 
@@ -36,15 +37,15 @@ class FilterOutcome:
     Attributes:
         messages: to send.
         report: of the pipeline.
-        counted: tokens of the request by our count, the model's own prompt included.
-        sent: the same with the correction that usage reports taught.
+        notes: on this turn, for its next step.
+        sent: tokens of the request, the model's own prompt included.
         allowed: tokens that it may take, the same included.
         parts: (what is sent, its tokens) in order, for the comparison with the next request.
     """
 
     messages: list[Any]
     report: Report
-    counted: int
+    notes: TurnNotes
     sent: int
     allowed: int
     parts: tuple[tuple[object, int], ...]
@@ -102,7 +103,7 @@ def fit_request(
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),
         report=result.report,
-        counted=counted,
+        notes=next_turn_notes(request.earlier, result.report, result.placements, counted),
         sent=math.ceil(counted * factor),
         allowed=allowed,
         parts=_filter_sent_parts(tools, result.placements, result.report),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eunoe_openwebui.hostfacts import base_entry, stored_model_prompt
+from eunoe_openwebui.turn import TurnNotes, read_turn_notes
 from eunoe_openwebui.valves import FilterUserValves
 from eunoe_openwebui.window import base_model_id
 
@@ -33,6 +34,7 @@ class FilterRequest:
         model_prompt: the model's own system prompt, which the host adds after us.
         user: settings of the user.
         chat: id of the chat; empty for a program.
+        earlier: notes of the steps of this turn before.
     """
 
     body: Mapping[str, Any]
@@ -41,6 +43,7 @@ class FilterRequest:
     model_prompt: str
     user: FilterUserValves
     chat: str
+    earlier: TurnNotes
 
 
 async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
@@ -60,6 +63,7 @@ async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
         model_prompt=str(prompt or ""),
         user=user,
         chat=str(metadata.get("chat_id") or ""),
+        earlier=read_turn_notes(metadata),
     )
 
 

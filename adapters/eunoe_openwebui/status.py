@@ -6,33 +6,46 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eunoe.domain.report import Fate, Report
+from eunoe_openwebui.turn import TurnNotes, still_recalled
 
 # The tools are named in the line when they take more than a quarter of what is allowed.
 _STATUS_TOOL_SHARE = 4
+_STATUS_WORDS = (
+    (Fate.RECALLED, "recalled"),
+    (Fate.SUMMARISED, "summarised"),
+    (Fate.GIST, "shortened"),
+    (Fate.STUB, "tool results elided"),
+    (Fate.DROPPED, "left out"),
+)
 
 
-def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | None) -> str:
+def status_line(
+    report: Report,
+    earlier: TurnNotes,
+    *,
+    sent: int,
+    allowed: int,
+    unchanged: int | None,
+    warning: str = "",
+) -> str:
     """What was done, in one line.
 
     Args:
         report: of this request.
+        earlier: what the first step of the turn did, if this is a later one.
         sent: tokens of the request, the model's own prompt included.
         allowed: tokens that it may take; 0 without a limit.
         unchanged: tokens at its start that are the same as in the request before, if known.
+        warning: about the newest message; empty if there is none.
     """
     about = "≈" if report.estimated else ""
     parts = [f"sent {about}{short_number(sent)}" + (f" of {short_number(allowed)}" * bool(allowed))]
     if unchanged:
         parts.append(f"{short_number(unchanged)} unchanged")
     counts = report.counts()
-    for fate, words in (
-        (Fate.RECALLED, "recalled"),
-        (Fate.SUMMARISED, "summarised"),
-        (Fate.GIST, "shortened"),
-        (Fate.STUB, "tool results elided"),
-        (Fate.DROPPED, "left out"),
-    ):
-        if number := counts.get(fate.value):
+    before = {Fate.DROPPED: earlier.left_out, Fate.RECALLED: still_recalled(earlier, report)}
+    for fate, words in _STATUS_WORDS:
+        if number := counts.get(fate, 0) + before.get(fate, 0):
             parts.append(f"{number} {words}")
     if report.truncated:
         parts.append("too long, shortened")
@@ -42,7 +55,17 @@ def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | Non
         parts.append("over the limit")
     if report.mended:
         parts.append(f"{len(report.mended)} mended")
+    if warning:
+        parts.append(warning)
     return " · ".join(parts)
+
+
+def newest_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str:
+    """What the report warns about in the newest user message, such as a flag with a bad value."""
+    users = [place for place, message in enumerate(messages) if message.get("role") == "user"]
+    about = f"message {users[-1]}: " if users else ""
+    found = (w.removeprefix(about) for w in report.warnings if about and w.startswith(about))
+    return next(found, "")
 
 
 def short_number(tokens: int) -> str:

@@ -26,9 +26,9 @@ class UsageBook:
         self._models: OrderedDict[str, Calibration] = OrderedDict()
         self._lock = threading.Lock()
 
-    def learn(self, model_id: str, counted: object, usage: object) -> None:
+    def learn(self, model_id: str, counted: int, usage: object) -> None:
         """Take in what was reported for a request that we counted; odd values say nothing."""
-        if not model_id or isinstance(counted, bool) or not isinstance(counted, int):
+        if not model_id or not counted:
             return
         read = read_usage(usage)
         with self._lock:

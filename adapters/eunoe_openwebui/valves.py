@@ -50,7 +50,8 @@ class FilterValves(ForgivingModel):
     recall: Literal["preset", "auto", "always", "never"] = Field(
         default="preset",
         title="Recall of older messages",
-        description="**auto** recalls when the recent part of the chat lacks what is asked for.",
+        description="**auto** recalls when the recent part of the chat lacks what is asked for; "
+        "**always** and **never** overrule that.",
     )
     context_percent: int = Field(
         default=0,

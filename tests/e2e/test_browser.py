@@ -40,7 +40,7 @@ def browser(host: Host, admin: WebApi) -> Iterator[Browser]:
 def test_set_up_in_the_page_and_chat(
     browser: Browser, admin: WebApi, host: Host, fresh: Upstream
 ) -> None:
-    browser.resize(1100, 340)
+    browser.resize(1100, 220)
     browser.open(f"{host.url}/admin/functions")
     browser.find("//*[normalize-space()='eunoe']")
     browser.screenshot(SHOTS / "functions.png")
@@ -59,7 +59,7 @@ def test_set_up_in_the_page_and_chat(
     assert stored == {"max_tokens": 1500, "show_sources": True}
 
     fresh.answer = lambda body: Reply(f"On port {_port_in(body)}, on the host atlas.")
-    with admin.workspace_model("assistant", PLAIN_MODEL) as model:
+    with admin.workspace_model("office-model", PLAIN_MODEL) as model:
         chat_id, _ = admin.import_chat(model, office_chat())
         browser.open(f"{host.url}/c/{chat_id}")
         browser.type("//*[@id='chat-input']", "On which port does our database listen?\n")

@@ -87,20 +87,26 @@ def test_an_answer_made_again_sees_the_same_chat(admin: WebApi, fresh: Upstream)
     assert first.messages == second.messages
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_program_without_a_chat(admin: WebApi, fresh: Upstream, stream: bool) -> None:
+def test_a_program_without_a_chat(admin: WebApi, fresh: Upstream) -> None:
     admin.set_valves(FILTER, {"max_tokens": BUDGET})
     messages = as_messages([("system", "Be brief."), *long_chat(40), ("user", "And now?")])
-    if stream:
-        body = {"model": PLAIN_MODEL, "messages": messages, "stream": True}
-        with pytest.raises(ValueError, match="line 1"):  # events, not one JSON value
-            admin.call("POST", "/api/chat/completions", body)
-    else:
-        answer = admin.complete(PLAIN_MODEL, messages)
-        assert answer["choices"][0]["message"]["content"] == "echo: And now?"
-    assert _judged(fresh, BUDGET) == 1
-    assert fresh.requests[0].messages[0] == messages[0]
-    assert fresh.requests[0].messages[-1] == messages[-1]
+    answer = admin.complete(PLAIN_MODEL, messages)
+    assert answer["choices"][0]["message"]["content"] == "echo: And now?"
+    assert "echo: And now?" in admin.stream(PLAIN_MODEL, messages)
+    assert _judged(fresh, BUDGET) == 2
+    for seen in fresh.requests:
+        assert seen.messages[0] == messages[0]
+        assert seen.messages[-1] == messages[-1]
+
+
+def test_num_ctx_is_obeyed(admin: WebApi, fresh: Upstream) -> None:
+    fresh.reset(window=2048)
+    params = {"function_calling": "legacy", "num_ctx": 2048, "max_tokens": 500}
+    last = admin.import_chat(PLAIN_MODEL, long_chat(100))
+    turn = admin.ask(PLAIN_MODEL, "And now?", last, params=params)
+    assert turn.message["content"] == "echo: And now?"
+    assert fresh.requests[0].body["num_ctx"] == 2048
+    assert _judged(fresh, 1548) == 1
 
 
 def test_what_cannot_fit_is_refused_when_the_operator_wants_it(

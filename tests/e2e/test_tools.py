@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from e2e.talk import FILTER, PLAIN_MODEL, as_messages, long_chat, words
+from e2e.talk import FILTER, PLAIN_MODEL, as_messages, long_chat, office_chat, words
 from e2e.upstream import Json, Reply, Upstream
 from e2e.webapi import WebApi
 
@@ -65,6 +66,24 @@ def test_every_hop_of_a_tool_loop_fits(
         assert seen.tokens <= BUDGET, [s.tokens for s in fresh.requests]
         assert "Look six topics up" in str(seen.messages) or seen is fresh.requests[-1]
     assert len(turn.status_lines) == hops + 1
+
+
+def test_what_was_recalled_stays_through_a_tool_loop(
+    admin: WebApi, fresh: Upstream, archive: str
+) -> None:
+    admin.set_valves(FILTER, {"max_tokens": BUDGET})
+    fresh.answer = _looks_up(2, 1)
+    with admin.workspace_model("worker", PLAIN_MODEL) as worker:
+        last = admin.import_chat(worker, office_chat())
+        question = "On which port does our database listen, and since when? Look it up."
+        admin.ask(worker, question, last, tool_ids=[archive], params={})
+    assert len(fresh.requests) == 3
+    for before, after in itertools.pairwise(fresh.requests):
+        assert after.messages[: len(before.messages)] == before.messages
+    for seen in fresh.requests:
+        assert seen.problems == ()
+        assert seen.tokens <= BUDGET
+        assert "54329" in str(seen.messages)
 
 
 def test_the_schemas_of_the_hosts_own_tools_count(admin: WebApi, fresh: Upstream) -> None:

@@ -50,12 +50,20 @@ class WebApi:
         Raises:
             RefusedError: The host answered with an error status.
         """
+        return json.loads(self.call_text(method, path, body) or "null")
+
+    def call_text(self, method: str, path: str, body: object = None) -> str:
+        """One request -> the text of the answer.
+
+        Raises:
+            RefusedError: The host answered with an error status.
+        """
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.base + path, data, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
-                return json.loads(answer.read() or b"null")
+                return str(answer.read().decode())
         except urllib.error.HTTPError as error:
             with error:
                 text = error.read().decode()
@@ -111,6 +119,11 @@ class WebApi:
         body = {"model": model, "messages": messages, "stream": False, **more}
         answer: Json = self.call("POST", "/api/chat/completions", body)
         return answer
+
+    def stream(self, model: str, messages: list[Json]) -> str:
+        """The same, streamed -> the text of all events."""
+        body = {"model": model, "messages": messages, "stream": True}
+        return self.call_text("POST", "/api/chat/completions", body)
 
     def import_chat(self, model: str, texts: list[tuple[str, str]]) -> tuple[str, str]:
         """Store a chat of (role, text) pairs -> chat id and id of its last message."""

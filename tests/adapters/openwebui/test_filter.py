@@ -325,6 +325,23 @@ def test_recalled_messages_can_be_shown_as_sources(plugin: Any) -> None:
     json.dumps(plugin.events)
 
 
+@pytest.mark.parametrize(
+    ("text", "valves", "shown"),
+    [
+        ("!full What now?", {"locked_flags": "!Full, target"}, "!full is locked"),
+        ("!target=much What now?", {}, "target"),
+        ("!full What now?", {}, ""),
+        ("!full What now?", {"read_flags": False}, ""),
+    ],
+)
+def test_a_flag_that_does_not_count_is_told(
+    plugin: Any, text: str, valves: dict[str, Any], shown: str
+) -> None:
+    plugin.call("request", body_of([{"role": "user", "content": text}]), valves=valves)
+    assert shown in plugin.status
+    assert plugin.status.count("\N{MIDDLE DOT}") == bool(shown)
+
+
 # What is learnt
 
 
@@ -335,7 +352,7 @@ def test_a_model_that_counts_more_gets_less_until_it_fits(plugin: Any) -> None:
         metadata: dict[str, Any] = {"chat_id": ""}
         body = plugin.call("request", body_of(chat(100)), valves=valves, __metadata__=metadata)
         sizes.append(sum(len(m["content"]) for m in body["messages"]))
-        usage = {"prompt_tokens": int(metadata["eunoe_sent_tokens"] * 1.4)}
+        usage = {"prompt_tokens": int(metadata["eunoe"]["counted"] * 1.4)}
         answer = {"role": "assistant", "content": "Yes.", "usage": usage}
         told = {"model": "gpt-4o", "messages": [answer]}
         assert plugin.call("outlet", told, __metadata__=metadata) is told
@@ -349,7 +366,7 @@ def test_a_model_that_counts_more_gets_less_until_it_fits(plugin: Any) -> None:
 def test_an_odd_report_teaches_nothing(plugin: Any, usage: Any, counted: Any) -> None:
     valves = {"max_tokens": 500}
     plain_length = len(plugin.call("request", body_of(chat(100)), valves=valves)["messages"])
-    metadata = {"eunoe_sent_tokens": counted}
+    metadata = {"eunoe": counted if counted == "x" else {"counted": counted}}
     for messages in (None, [], [None], [{"role": "assistant", "usage": usage}]):
         body = {"model": "gpt-4o", "messages": messages}
         for _ in range(3):
@@ -357,3 +374,23 @@ def test_an_odd_report_teaches_nothing(plugin: Any, usage: Any, counted: Any) ->
     assert plugin.call("outlet", {}, __metadata__=None) == {}
     after = plugin.call("request", body_of(chat(100)), valves=valves)["messages"]
     assert len(after) == plain_length
+
+
+def test_a_later_tool_step_still_tells_what_the_first_one_left_out(plugin: Any) -> None:
+    messages = chat(100)
+    messages[3] = {"role": "user", "content": "Our PostgreSQL database has port 54329."}
+    messages[-1] = {"role": "user", "content": "Which port has our PostgreSQL database?"}
+    metadata = {"chat_id": "c", "base_system_prompt": "Be brief."}
+    given = {"valves": {"max_tokens": 2000}, "__metadata__": metadata}
+    sent = plugin.call("request", body_of(messages), **given)["messages"]
+    first = plugin.status
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    step = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "Nothing found."},
+    ]
+    plugin.call("request", body_of([*sent, *step]), **given)
+    assert "left out" in first
+    assert "recalled" in first
+    assert plugin.status.split(" \N{MIDDLE DOT} ")[-2:] == first.split(" \N{MIDDLE DOT} ")[-2:]
+    assert "unchanged" in plugin.status
