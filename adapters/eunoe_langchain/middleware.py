@@ -65,7 +65,7 @@ class HistoryOptimizerMiddleware(AgentMiddleware[Any, Any, Any]):
         view = self.optimizer.plan_request(
             given,
             tools=[*_schemas_of(request.tools), *_answer_schemas(request.response_format)],
-            model_id=model_name_of(request.model),
+            model_hint=model_name_of(request.model),
             provider=provider_of(request.model),
         )
         messages: list[Any] = [message for message in view if message is not system]

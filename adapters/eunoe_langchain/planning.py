@@ -49,6 +49,7 @@ class PlanOptions:
     Attributes:
         tools: schemas sent along, counted against the budget.
         provider: the provider of the model that comes next, if a host knows it.
+        model_hint: the model as a host names it, for its tokenizer alone.
 
     Raises:
         ValueError: ``max_tokens`` is not above 0, ``reserve_tokens`` is below 0.
@@ -62,6 +63,7 @@ class PlanOptions:
     profile: str | None = None
     model_id: str | None = None
     provider: str | None = None
+    model_hint: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     tools: tuple[dict[str, Any], ...] = ()
 
@@ -113,7 +115,9 @@ def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Out
     """Plan; a fault of the house lets the messages go on unchanged, and says so once."""
     counter: CallersCounter | None = None
     try:
-        profile = options.profile or profile_from(messages, options.provider)
+        profile = options.profile or profile_from(
+            messages, model_id=options.model_id, provider=options.provider
+        )
         job = _Job(messages, _planned(messages, profile), profile, options)
         name = options.token_counter if isinstance(options.token_counter, str) else CALLERS_OWN
         orchestrator = _orchestrator(name, options.on_overflow, _knobs_of(options.settings))
@@ -185,14 +189,14 @@ class _Job:
 
     messages: Sequence[BaseMessage]
     planned: list[PlanDict]
-    profile: str | None
+    profile: str
     options: PlanOptions
 
     def run(self, orchestrator: ContextOrchestrator, max_tokens: int) -> Outcome:
         options = self.options
         result = orchestrator.process_sync(
             Conversation.from_openai_messages(self.planned),
-            model_id=options.model_id or model_name_in(self.messages),
+            model_id=options.model_id or options.model_hint or model_name_in(self.messages),
             profile=self.profile,
             tools=list(options.tools) or None,
             output_reserve=options.reserve_tokens or None,
@@ -231,7 +235,7 @@ def _knobs_of(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     )
 
 
-def _planned(messages: Sequence[BaseMessage], profile: str | None) -> list[PlanDict]:
+def _planned(messages: Sequence[BaseMessage], profile: str) -> list[PlanDict]:
     """The dicts for planning, where a message that a program wrote mid-turn opens no turn.
 
     Such a message stands in the user's role. Where two user messages may follow each other it is

@@ -7,6 +7,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from eunoe.domain.profile import profile_of
+
 _PROFILE_BY_PROVIDER = {
     "anthropic": "anthropic",
     "bedrock": "anthropic",
@@ -25,20 +27,27 @@ _PROFILE_BY_PROVIDER = {
 _RESPONSES_CALLS = ("function_call", "custom_tool_call")
 
 
-def profile_from(messages: Sequence[BaseMessage], provider: str | None = None) -> str | None:
-    """The name of a rule set, or None where nothing tells.
+def profile_from(
+    messages: Sequence[BaseMessage], *, model_id: str | None = None, provider: str | None = None
+) -> str:
+    """The name of the rule set that the next request must keep.
 
     Args:
-        messages: the history; the newest answer that names its provider decides.
-        provider: the provider of the model that comes next, if known; it wins.
+        messages: the history; its newest answer that names a provider tells, if nothing else does.
+        model_id: the model as the user named it; a name that points to rules wins.
+        provider: the provider of the model that comes next, if a host knows it.
 
     Returns:
-        A profile name. OpenAI's becomes ``responses`` as soon as the history holds its items.
+        A profile name; ``openai`` where nothing tells. That becomes ``responses`` as soon as the
+        history holds items of that API. A model named only in earlier answers is no reason for the
+        strict rules of its chat template: a hosted API does without them.
     """
-    found = _PROFILE_BY_PROVIDER.get(provider or "")
-    if found is None:
-        found = next((p for m in reversed(messages) if (p := _profile_of_answer(m))), None)
-    if found in (None, "openai") and any(map(_holds_responses_items, messages)):
+    found = profile_of(model_id).name
+    if found == "openai":
+        found = _PROFILE_BY_PROVIDER.get(provider or "", "") or next(
+            (p for m in reversed(messages) if (p := _profile_of_answer(m))), "openai"
+        )
+    if found == "openai" and any(map(_holds_responses_items, messages)):
         return "responses"
     return found
 

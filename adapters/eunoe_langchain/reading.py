@@ -34,7 +34,6 @@ _CHAT_ROLES = {
     "developer": "developer",
 }
 _CALL_BLOCKS = ("tool_use", "tool_call", "invalid_tool_call", "function_call", "custom_tool_call")
-_REASONING_BLOCKS = ("thinking", "redacted_thinking", "reasoning")
 
 
 def plan_dicts(messages: Sequence[BaseMessage]) -> list[PlanDict]:
@@ -47,7 +46,11 @@ def plan_dicts(messages: Sequence[BaseMessage]) -> list[PlanDict]:
         n dicts in the form of OpenAI's chat messages. Content parts are the caller's own objects
         wherever they are dicts, so that nothing large is copied.
     """
-    return [plan_dict(message) for message in messages]
+    planned = [plan_dict(message) for message in messages]
+    for i in range(1, len(messages)):
+        if isinstance(messages[i], HumanMessage) and (ids := results_in(messages[i])):
+            _pair_results(planned, i, ids)
+    return planned
 
 
 def plan_dict(message: BaseMessage) -> PlanDict:
@@ -81,6 +84,30 @@ def role_of(message: BaseMessage) -> str:
     return message.type
 
 
+def results_in(message: BaseMessage) -> list[str]:
+    """The calls that a user message answers in ``tool_result`` blocks, as Anthropic writes them."""
+    return [
+        str(block["tool_use_id"])
+        for block in _blocks(message)
+        if block.get("type") == "tool_result" and block.get("tool_use_id")
+    ]
+
+
+def _pair_results(planned: list[PlanDict], i: int, ids: Sequence[str]) -> None:
+    """Plan a user message of results as one tool message, and the calls before it as one call."""
+    caller = planned[i - 1]
+    content = caller.get("content")
+    blocks = [b for b in content if call_of_block(b)] if isinstance(content, list) else []
+    listed = caller.get("tool_calls") or []
+    called = {*(call_of_block(b) for b in blocks), *(c["id"] for c in listed)}
+    if not called or called != set(ids):
+        return
+    arguments = _as_text(blocks or [c["function"] for c in listed])
+    rest = [b for b in content if not call_of_block(b)] if isinstance(content, list) else content
+    planned[i - 1] = {**caller, "content": rest, "tool_calls": [_call(ids[0], "", arguments)]}
+    planned[i] = {**planned[i], "role": "tool", "tool_call_id": ids[0]}
+
+
 def is_typed_by_a_person(message: BaseMessage) -> bool:
     """Whether a message opens a turn: from the user, and not marked as made by a program."""
     return role_of(message) == "user" and not is_generated(message)
@@ -94,21 +121,6 @@ def is_generated(message: BaseMessage) -> bool:
 def is_instruction_to_the_store(message: BaseMessage) -> bool:
     """Whether a message is no message at all but an order to a message store."""
     return isinstance(message, RemoveMessage)
-
-
-def carries_more_than_text(message: BaseMessage) -> bool:
-    """Whether a message holds calls, reasoning or a server tool's parts: its text is never cut."""
-    if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
-        return True
-    if any(message.additional_kwargs.get(k) for k in ("tool_calls", "function_call", "reasoning")):
-        return True
-    return any(
-        call_of_block(block) is not None
-        or str(block.get("type")) in _REASONING_BLOCKS
-        or "server" in str(block.get("type"))
-        or str(block.get("type")).endswith("_tool_result")
-        for block in _blocks(message)
-    )
 
 
 def call_of_block(block: PlanDict) -> str | None:

@@ -186,7 +186,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         messages: Sequence[BaseMessage],
         *,
         tools: Sequence[dict[str, Any]] = (),
-        model_id: str | None = None,
+        model_hint: str | None = None,
         provider: str | None = None,
     ) -> list[BaseMessage]:
         """The messages to send beside these tools to this model; for hosts that know both.
@@ -194,12 +194,10 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         Args:
             messages: system message first, if there is one.
             tools: schemas as they are sent.
-            model_id: the model, unless the optimizer names its own.
+            model_hint: the model, for its tokenizer, unless the optimizer names one.
             provider: its provider as traces name it, such as ``anthropic``.
         """
-        options = self._options(
-            tools=tuple(tools), model_id=self.model_id or model_id, provider=provider
-        )
+        options = self._options(tools=tuple(tools), model_hint=model_hint, provider=provider)
         return plan(messages, options).messages
 
     def _run(

@@ -7,11 +7,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from eunoe import Placement
 from eunoe.wire.rewriting import without_half_characters
-from eunoe_langchain.reading import SOURCE_MARK, PlanDict
+from eunoe_langchain.reading import SOURCE_MARK, PlanDict, results_in
 
 MARK = "eunoe"
 _SUMMARY_FATES = ("gist", "summarised")
@@ -45,10 +45,10 @@ def write_back(
 
 
 def _placed(message: BaseMessage, before: PlanDict, placement: Placement) -> BaseMessage:
-    if not placement.changed:
+    if not placement.changed or results_in(message):
         return message
     after = placement.message.get("content")
-    if after is before["content"] or after == before["content"]:
+    if isinstance(message, AIMessage) or after is before["content"] or after == before["content"]:
         changes = _without_halves(message)  # ids in another form are the integration's business
     else:
         changes = {"content": _content_back(message, before["content"], after)}
@@ -63,8 +63,8 @@ def _placed(message: BaseMessage, before: PlanDict, placement: Placement) -> Bas
 
 
 def _without_halves(message: BaseMessage) -> dict[str, Any]:
-    """The fields beside the content in which half a surrogate pair stood, mended."""
-    fields = ("tool_calls", "invalid_tool_calls", "additional_kwargs", "name")
+    """The fields in which half a surrogate pair stood, mended; all that an answer may need."""
+    fields = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs", "name")
     mended = {name: without_half_characters(getattr(message, name, None)) for name in fields}
     return {name: value for name, value in mended.items() if value != getattr(message, name, None)}
 

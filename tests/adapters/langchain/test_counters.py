@@ -154,6 +154,58 @@ def test_a_counter_may_refuse_an_empty_list():
     assert len(HistoryOptimizer(max_tokens=50, token_counter=picky).invoke(long_history())) <= 5
 
 
+def test_a_callers_counter_counts_tools_stubs_and_new_text():
+    def words(messages: list[BaseMessage]) -> int:
+        return sum(2 + len(str(m.content).split()) for m in messages)
+
+    chat = [*long_history()[:-1], human("q"), ai("", "c1"), human("is my dog there, or not?")]
+    tools = [{"type": "function", "function": {"name": "look", "description": "d " * 40}}]
+    optimizer = HistoryOptimizer(max_tokens=150, token_counter=words, settings={"recall": "always"})
+    for schemas in ([], tools):
+        out = optimizer.plan_request(chat, tools=schemas)
+        assert words(out) + 40 * len(schemas) <= 150
+        assert out[-1] is chat[-1]
+    huge = [human("q"), ai("", "c1"), result("c1", "word " * 900)]
+    cut = HistoryOptimizer(max_tokens=80, token_counter=words).invoke(huge)
+    assert 10 < words(cut) <= 80
+
+
+def test_a_counter_is_asked_once_for_each_content():
+    asked = []
+
+    def careful(messages: list[BaseMessage]) -> int:
+        asked.extend(messages)
+        return 10 * len(messages)
+
+    optimizer = HistoryOptimizer(max_tokens=55, token_counter=careful)
+    out = optimizer.invoke(long_history())
+    asked.clear()
+    assert len(optimizer.invoke(long_history())) == len(out)
+    assert len(asked) <= len(out) + 2
+
+
+class Slotted:
+    """A counter that cannot be watched for its end."""
+
+    __slots__ = ()
+
+    def __call__(self, messages: Sequence[BaseMessage]) -> int:
+        return 10 * len(messages)
+
+
+def test_counters_of_odd_kinds_are_read():
+    assert as_list_counter(Slotted())(THREE) == 30
+    assert len(HistoryOptimizer(max_tokens=55, token_counter=Slotted()).invoke(long_history())) <= 5
+    with pytest.raises(CounterError, match="no argument"):
+        as_list_counter(lambda: 7)(THREE)
+
+    def unknown_name(x: AnUnknownMessage) -> int:  # noqa: F821  # known to a type checker alone
+        return 10 + 0 * len(x.content)
+
+    assert as_list_counter(unknown_name)(THREE) == 30
+    assert as_list_counter(dict)  # a built-in without a signature takes a list
+
+
 def test_an_ai_message_without_text_still_costs_its_calls():
     assert approximate_tokens(
         [AIMessage("", tool_calls=ai("", "c1").tool_calls)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import threading
 
 import pytest
@@ -131,11 +132,12 @@ def test_a_clipped_result_keeps_everything_but_its_text():
 
 
 def test_half_a_character_is_mended_in_a_copy_wherever_it_stands():
-    call = ai("", "c1", args={"q": "\ud83d"})
+    call = ai("\ud83d", "c1", args={"q": "\ud83d"}, additional_kwargs={"reasoning": {"id": "rs"}})
     chat = [human("see \ud83d this"), call, result("c1")]
     before = frozen(chat)
     out = fit(chat, 1_000)
     assert out[0].content == "see \ufffd this"
+    assert out[1].content == "\ufffd"
     assert out[1].tool_calls[0]["args"] == {"q": "\ufffd"}
     assert out[2] is chat[2]
     assert frozen(chat) == before
@@ -172,6 +174,22 @@ def test_a_message_that_a_program_wrote_does_not_open_a_turn():
     chat = [*long_history()[:-1], task, *loop, note]
     out = fit(chat, 140)
     assert same_objects(out[-8:], [task, *loop, note])
+
+
+def test_results_in_user_messages_stay_with_their_calls():
+    def step(k):
+        use = [{"type": "tool_use", "id": f"{c}{k}", "name": "look", "input": {}} for c in "ab"]
+        got = [
+            {"type": "tool_result", "tool_use_id": f"{c}{k}", "content": "x " * 20} for c in "ab"
+        ]
+        return [human(f"q{k}"), AIMessage(use), human(got), ai("so")]
+
+    chat = [m for k in range(6) for m in step(k)] + [human("?")]
+    assert same_objects(fit(chat, 10_000, profile="anthropic"), chat)
+    for budget in range(60, 600, 60):
+        places_left = places(fit(chat, budget, profile="anthropic"), chat)
+        assert None not in places_left
+        assert [k + 1 for k in places_left if k % 4 == 1] == [k for k in places_left if k % 4 == 2]
 
 
 def test_flags_in_messages_are_text_unless_asked_for():
@@ -256,6 +274,22 @@ def test_a_poisoned_history_is_mended_without_touching_it(chat, share):
     if optimizer.explain(chat).infeasible is None:
         again = optimizer.invoke(out)
         assert [m.content for m in again] == [m.content for m in out]
+
+
+@pytest.mark.property
+@settings(max_examples=40, deadline=None)
+@given(histories(), st.floats(0.3, 1.2), st.sampled_from(["mistral", "template"]))
+def test_where_roles_must_alternate_they_do_and_nothing_is_touched(chat, share, profile):
+    before = frozen(chat)
+    budget = max(10, int(approximate_tokens(chat) * share))
+    out = fit(chat, budget, profile=profile, on_overflow="truncate")
+    assert frozen(chat) == before
+    visible = [m.type for m in out if m.type in ("human", "ai") and not getattr(m, "tool_calls", 0)]
+    assert all(a != b for a, b in itertools.pairwise(visible))
+    assert problems(out) == []
+    assert str(out[-1].text).endswith(str(chat[-1].content))
+    again = fit(out, budget, profile=profile, on_overflow="truncate")
+    assert [m.content for m in again] == [m.content for m in out]
 
 
 @pytest.mark.property

@@ -18,7 +18,7 @@ from langchain_core.messages import (
     convert_to_messages,
 )
 
-from eunoe_langchain.reading import carries_more_than_text, plan_dict, plan_dicts, role_of
+from eunoe_langchain.reading import plan_dict, plan_dicts, role_of
 
 CALL = {"name": "look", "args": {"q": "x"}, "id": "c1", "type": "tool_call"}
 RAW_CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"q": "x"}'}}
@@ -146,6 +146,16 @@ def test_strings_among_the_parts_become_text_and_dicts_stay_the_callers():
     assert content[1] is message.content[1]
 
 
+def test_results_in_a_user_message_are_planned_as_the_answer_of_the_calls_before_it():
+    use = [{"type": "tool_use", "id": c, "name": "look", "input": {}} for c in ("a", "b")]
+    got = [{"type": "tool_result", "tool_use_id": c, "content": "x"} for c in ("a", "b")]
+    planned = plan_dicts([HumanMessage("q"), AIMessage(use), HumanMessage(got)])
+    assert [c["id"] for c in planned[1]["tool_calls"]] == ["a"]
+    assert (planned[2]["role"], planned[2]["tool_call_id"]) == ("tool", "a")
+    alone = plan_dicts([HumanMessage("q"), AIMessage(use[:1]), HumanMessage(got)])
+    assert alone[2]["role"] == "user"
+
+
 def test_an_artifact_is_never_read():
     assert "artifact" not in plan_dict(ToolMessage("x", tool_call_id="c1", artifact=object()))
 
@@ -158,18 +168,3 @@ def test_reading_changes_nothing():
     before = copy.deepcopy([m.__dict__ for m in messages])
     plan_dicts(messages)
     assert [m.__dict__ for m in messages] == before
-
-
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        (HumanMessage("x"), False),
-        (AIMessage("x"), False),
-        (AIMessage("", tool_calls=[CALL]), True),
-        (AIMessage([{"type": "thinking", "thinking": "hm"}]), True),
-        (AIMessage([{"type": "server_tool_use", "id": "s", "name": "web"}]), True),
-        (AIMessage([{"type": "web_search_tool_result", "tool_use_id": "s"}]), True),
-    ],
-)
-def test_messages_that_hold_more_than_text_are_known(message, expected):
-    assert carries_more_than_text(message) is expected
