@@ -21,6 +21,8 @@ from eunoe.pipeline.request import Request, strip_flags
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.pipeline.transcript import Transcript, last_turn_start
 from eunoe.pipeline.view import Built, View, fates_of
+from eunoe.stages.accounting.list_prices import list_prices
+from eunoe.stages.accounting.price import PriceLookup, affordable_tokens, depends_on_price
 from eunoe.stages.counting.message_cost import count_tools
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe.stages.validity import check_messages
@@ -44,6 +46,7 @@ class ContextOrchestrator:
             on this machine, else an estimate. Never the network.
         flag_cap: tokens to which flags such as ``!full`` may raise the budget; by default no flag
             raises it.
+        prices: what models cost, for a budget in money; by default their list prices.
 
     Raises:
         SettingsError: a setting is not allowed.
@@ -57,6 +60,7 @@ class ContextOrchestrator:
         on_overflow: OnOverflow = "raise",
         token_counter: TokenCounter | None = None,
         flag_cap: int | None = None,
+        prices: PriceLookup | None = None,
     ) -> None:
         if on_overflow not in OVERFLOW_CHOICES:
             raise SettingsError("on_overflow", on_overflow, ", ".join(OVERFLOW_CHOICES))
@@ -65,6 +69,7 @@ class ContextOrchestrator:
         self.on_overflow: OnOverflow = on_overflow
         self._counter = token_counter
         self._flag_cap = flag_cap
+        self.prices: PriceLookup = prices if prices is not None else list_prices()
         self._contents = ContentMemory(self.settings.memory_bytes)
         self._chats: ChatMemory[Transcript] = ChatMemory()
 
@@ -134,9 +139,14 @@ class ContextOrchestrator:
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         tool_tokens = count_tools(tools, counter) if tools else 0
         reserve = max(0, output_reserve or 0)
-        limit = (budget or self.budget).allowed_tokens(None)
+        cap = budget if budget is not None else self.budget
+        price = self.prices.get(model_id)
+        limit = affordable_tokens(cap, price)
         entries = self._contents.read_all(conversation.raw)
         flags = strip_flags(conversation.raw, entries, self._contents, self.settings)
+        if price is None and depends_on_price(cap):
+            unknown = f"the price of {model_id or 'no model'} is not known: money sets no limit"
+            flags = replace(flags, warnings=(*flags.warnings, unknown))
         count_entries(flags.entries, counter)
         finished = flags.entries[: last_turn_start(flags.entries)]
         transcript = self._chats.find(finished, counter.name, lambda: Transcript(counter.name))
@@ -152,7 +162,9 @@ class ContextOrchestrator:
                 profile=profile_of(model_id, profile),
                 counter=counter,
                 memory=self._contents,
-                settings=_settings_by_flags(self.settings, flags.now.pair_coherence, flags.now.tool_penalty),
+                settings=_settings_by_flags(
+                    self.settings, flags.now.pair_coherence, flags.now.tool_penalty
+                ),
                 flags=flags,
                 allowed=max(0, limit - tool_tokens - reserve) if limit else None,
             )
@@ -287,5 +299,3 @@ def _make_report(
         truncated=view.truncated if view else False,
         infeasible=overrun,
     )
-
-
