@@ -34,9 +34,11 @@ from eunoe_langchain.reading import (
     is_typed_by_a_person,
     plan_dicts,
 )
+from eunoe_langchain.reasoning import without_old_reasoning
 from eunoe_langchain.writing import write_back
 
 OnOverflow = Literal["raise", "keep", "truncate"]
+Reasoning = Literal["keep", "strip_before_cut"]
 CALLERS_OWN = "the caller's own"
 _ATTEMPTS = 12
 _ALTERNATING = frozenset(name for name, profile in PROFILES.items() if profile.alternate)
@@ -64,6 +66,7 @@ class PlanOptions:
     model_id: str | None = None
     provider: str | None = None
     model_hint: str | None = None
+    reasoning: Reasoning = "keep"
     settings: Mapping[str, Any] = field(default_factory=dict)
     tools: tuple[dict[str, Any], ...] = ()
 
@@ -166,7 +169,7 @@ def _plan_by_callers_counter(
         try:
             outcome = job.run(orchestrator, budget)
         except BudgetError as error:
-            low, needed = budget, needed or error.needed
+            low, needed = budget, needed or error.needed - counter.framing_difference
         else:
             taken = counter.total(outcome.messages) + tools
             if taken <= allowed or outcome.report.infeasible is not None:
@@ -204,6 +207,8 @@ class _Job:
             budget=TokenBudget(max_tokens=max_tokens),
         )
         out = write_back(self.messages, self.planned, result.placements)
+        if options.reasoning == "strip_before_cut" and result.report.cut is not None:
+            out = without_old_reasoning(out)
         return Outcome(messages=out, report=result.report)
 
 

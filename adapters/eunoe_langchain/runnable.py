@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForChainRun,
@@ -28,7 +28,7 @@ from pydantic import ConfigDict, Field, field_validator
 from eunoe import Report
 from eunoe_langchain.counters import check_counter
 from eunoe_langchain.inputs import to_messages
-from eunoe_langchain.planning import PlanOptions, check_settings, plan
+from eunoe_langchain.planning import OnOverflow, PlanOptions, Reasoning, check_settings, plan
 
 if TYPE_CHECKING:
     from eunoe_langchain.middleware import HistoryOptimizerMiddleware
@@ -59,17 +59,21 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             ``gemini``, ``mistral``, ``deepseek``, ``template`` or ``permissive``. By default it
             follows from ``model_id``, or from what earlier answers say of their provider.
         model_id: the model that reads the list; names its tokenizer and its rules.
+        reasoning: ``keep``, or ``strip_before_cut``: once something was cut, answers of finished
+            turns are sent without their thinking, for providers that refuse thinking whose
+            history has changed.
         settings: further knobs by name, as of ``eunoe.Settings``. ``!flags`` in messages are not
             read unless ``read_flags`` is set here.
     """
 
     max_tokens: int = Field(gt=0)
     reserve_tokens: int = Field(default=0, ge=0)
-    on_overflow: Literal["raise", "keep", "truncate"] = "raise"
+    on_overflow: OnOverflow = "raise"
     token_counter: Any = "approximate"  # noqa: S105
     policy: str | None = None
     profile: str | None = None
     model_id: str | None = None
+    reasoning: Reasoning = "keep"
     settings: dict[str, Any] = Field(default_factory=dict)
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
@@ -228,6 +232,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             "policy": self.policy,
             "profile": self.profile,
             "model_id": self.model_id,
+            "reasoning": self.reasoning,
             "settings": self.settings,
         }
         return PlanOptions(**{**given, **changes})

@@ -186,3 +186,14 @@ def test_a_schema_for_the_answer_counts_too(model):
     request = ModelRequest(model=model, messages=HISTORY, response_format=ToolStrategy(Verdict))
     with pytest.raises(BudgetError):
         middleware.wrap_model_call(request, lambda r: r)
+
+
+def test_a_tool_that_is_no_schema_counts_as_it_prints(model):
+    from langchain.agents.middleware import ModelRequest
+
+    middleware = HistoryOptimizer(max_tokens=120).as_middleware()
+    odd = {"name_of_tool": "x" * 2_000}
+    with pytest.raises(BudgetError):
+        middleware.wrap_model_call(
+            ModelRequest(model=model, messages=HISTORY, tools=[odd]), lambda r: r
+        )

@@ -12,7 +12,13 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.messages.utils import count_tokens_approximately
 from pydantic import Field
 
-from eunoe_langchain import CounterError, HistoryOptimizer, approximate_tokens, as_list_counter
+from eunoe_langchain import (
+    BudgetError,
+    CounterError,
+    HistoryOptimizer,
+    approximate_tokens,
+    as_list_counter,
+)
 from langchain_lists import WORDS, ai, human, long_history, result, same_objects, system
 
 
@@ -145,6 +151,16 @@ def test_a_counter_that_is_no_sum_of_its_parts_is_obeyed():
 
     out = HistoryOptimizer(max_tokens=30, token_counter=superlinear).invoke(long_history())
     assert 2 <= len(out) <= 5
+
+
+def test_a_counter_that_never_fits_is_a_budget_error():
+    def stubborn(messages: list[BaseMessage]) -> int:
+        return 1_000
+
+    with pytest.raises(BudgetError) as caught:
+        HistoryOptimizer(max_tokens=30, token_counter=stubborn).invoke(long_history())
+    assert caught.value.needed >= 1_000
+    assert caught.value.allowed == 30
 
 
 def test_a_counter_may_refuse_an_empty_list():

@@ -176,6 +176,12 @@ def test_a_message_that_a_program_wrote_does_not_open_a_turn():
     assert same_objects(out[-8:], [task, *loop, note])
 
 
+def test_ids_in_the_form_of_another_provider_are_left_to_the_integration():
+    step = [ai("", "call_with_a_long_id"), result("call_with_a_long_id"), ai("so")]
+    chat = [human("q"), *step, human("?")]
+    assert same_objects(fit(chat, 1_000, profile="mistral"), chat)
+
+
 def test_results_in_user_messages_stay_with_their_calls():
     def step(k):
         use = [{"type": "tool_use", "id": f"{c}{k}", "name": "look", "input": {}} for c in "ab"]

@@ -26,3 +26,14 @@ def test_importing_it_brings_in_no_agent_framework_and_the_core_does_not_bring_i
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_without_langchain_the_middleware_says_what_to_install():
+    code = (
+        f"import sys; sys.path[:0] = {sys.path!r}; sys.modules['langchain'] = None; "
+        "import eunoe_langchain as e; e.HistoryOptimizer(max_tokens=9).as_middleware()"
+    )
+    done = subprocess.run(  # our own interpreter
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert "pip install 'langchain>=1'" in done.stderr

@@ -116,6 +116,8 @@ def test_reasoning_beside_the_content_is_planned():
     assert deep["reasoning_content"] == "because"
     old = plan_dict(AIMessage("x", additional_kwargs={"reasoning": {"id": "rs_1", "summary": []}}))
     assert [part["type"] for part in old["content"]] == ["thinking", "text"]
+    plain = plan_dict(AIMessage("x", additional_kwargs={"reasoning": "because"}))
+    assert plain["reasoning_content"] == "because"
 
 
 def test_what_integrations_send_outside_the_content_is_planned():
@@ -154,6 +156,11 @@ def test_results_in_a_user_message_are_planned_as_the_answer_of_the_calls_before
     assert (planned[2]["role"], planned[2]["tool_call_id"]) == ("tool", "a")
     alone = plan_dicts([HumanMessage("q"), AIMessage(use[:1]), HumanMessage(got)])
     assert alone[2]["role"] == "user"
+
+
+def test_a_document_of_plain_text_is_text():
+    part = {"type": "text-plain", "text": "long", "mime_type": "text/plain"}
+    assert plan_dict(HumanMessage([part]))["content"] == [{"type": "text", "text": "long"}]
 
 
 def test_an_artifact_is_never_read():

@@ -6,7 +6,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from eunoe_langchain import BudgetError, HistoryOptimizer, approximate_tokens
-from langchain_lists import ai, human, places, problems, result, same_objects, system
+from eunoe_langchain.reasoning import without_old_reasoning
+from langchain_lists import ai, frozen, human, places, problems, result, same_objects, system
 
 
 def fit(messages, max_tokens, **fields):
@@ -81,6 +82,36 @@ def test_4_reasoning_never_parts_from_its_call():
     for budget in range(20, 80, 10):
         out = fit(chat, budget)
         assert any(m is rs for m in out) == any(m is chat[2] for m in out)
+
+
+def test_4b_old_reasoning_can_be_left_out_once_something_was_cut():
+    chat = []
+    for k in range(9):
+        chat += [human(f"q{k} " * 6), thinking(f"c{k}"), result(f"c{k}")]
+        chat += [AIMessage([{"type": "thinking", "thinking": "so"}])]
+    chat += [human("now"), thinking("x"), result("x")]
+    before = frozen(chat)
+    whole = fit(chat, 10_000, reasoning="strip_before_cut")
+    assert same_objects(whole, chat)
+    out = fit(chat, 200, reasoning="strip_before_cut")
+    assert len(out) < len(chat)
+    assert same_objects(out[-3:], chat[-3:])
+    kinds = [[b["type"] for b in m.content] for m in out[:-3] if isinstance(m, AIMessage)]
+    assert kinds
+    assert kinds == [["tool_use"], ["thinking"]] * (len(kinds) // 2)
+    stripped = next(m for m in out if isinstance(m, AIMessage))
+    assert stripped.response_metadata["eunoe"]["reasoning"] == "stripped"
+    assert stripped.tool_calls
+    assert frozen(chat) == before
+    assert problems(out) == []
+
+
+def test_4c_ids_tied_to_reasoning_leave_with_it():
+    answer = AIMessage(
+        ["plain", {"type": "reasoning", "id": "rs_1"}, {"type": "text", "text": "a", "id": "msg_1"}]
+    )
+    out = without_old_reasoning([human("q"), answer, human("?")])
+    assert out[1].content == ["plain", {"type": "text", "text": "a"}]
 
 
 def test_5_the_system_message_is_in_every_result():

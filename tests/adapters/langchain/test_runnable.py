@@ -271,6 +271,15 @@ def test_a_hook_for_react_agents_writes_the_view_beside_the_state():
     assert same_objects(again["llm_input_messages"], update["llm_input_messages"])
 
 
+def test_a_hook_takes_any_shape_of_state():
+    class State:
+        messages = HISTORY
+
+    hook = TIGHT.as_pre_model_hook()
+    for state in (HISTORY, State(), {"messages": tuple(HISTORY)}):
+        assert len(hook.invoke(state)["llm_input_messages"]) == 4
+
+
 def test_one_optimizer_serves_many_threads():
     chats = [[*long_history(turns), human(f"question {turns}")] for turns in range(1, 13)]
     one_by_one = [TIGHT.invoke(chat) for chat in chats]
