@@ -85,11 +85,13 @@ def status_event(text: str) -> dict[str, Any]:
 def source_events(report: Report, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """One of the host's citation events for each recalled message of text."""
     events = []
+    turn = 0
     for decision in report.decisions:
+        role = messages[decision.index].get("role")
+        turn += role == "user"
         content = messages[decision.index].get("content")
         if decision.fate is Fate.RECALLED and isinstance(content, str):
-            role = messages[decision.index].get("role")
-            name = f"Message {decision.index + 1} of this chat ({role})"
+            name = f"Turn {turn} ({role})"
             data = {"source": {"name": name}, "document": [content], "metadata": [{"source": name}]}
             events.append({"type": "citation", "data": data})
     return events

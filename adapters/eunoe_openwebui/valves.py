@@ -103,8 +103,8 @@ class FilterValves(ForgivingModel):
         ge=0,
         le=95,
         title="Room for a deep recall (%)",
-        description="The same for a question that plainly asks for what lies far back; recent "
-        "turns make room for that one answer. 0: the preset's.",
+        description="Share of the budget when a question plainly asks for what lies far back; "
+        "recent turns make room for that one answer. 0: the preset's.",
     )
     recall_floor: float = Field(
         default=0.05,

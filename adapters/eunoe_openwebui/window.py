@@ -20,10 +20,14 @@ _WINDOW_PATHS = (
     ("meta", "n_ctx_train"),
 )
 
-# Windows of models whose servers do not report them; the first prefix that matches counts.
+# What Ollama loads when nobody says `num_ctx`; a longer prompt is cut silently there.
+# Source: Ollama FAQ, "How can I specify the context window size?"
+_OLLAMA_WINDOW = 4_096
+
+# Input windows of hosted models that no list reports; the first prefix that matches counts.
 # Source: the providers' model pages.
 _WINDOW_BY_PREFIX = (
-    ("gpt-5", 400_000),
+    ("gpt-5", 272_000),
     ("gpt-4.1", 1_047_576),
     ("gpt-4o", 128_000),
     ("gpt-4-turbo", 128_000),
@@ -35,8 +39,9 @@ _WINDOW_BY_PREFIX = (
     ("o4", 200_000),
     ("claude", 200_000),
     ("gemini", 1_048_576),
-    ("deepseek", 128_000),
-    ("mistral-large", 128_000),
+    ("deepseek-chat", 128_000),
+    ("deepseek-reasoner", 128_000),
+    ("mistral-large-", 128_000),
 )
 
 
@@ -57,6 +62,8 @@ def find_window(body: Mapping[str, Any], model: Mapping[str, Any], base: Mapping
         for path in _WINDOW_PATHS:
             if size := _window_number(_window_at(entry, path)):
                 return size
+    if "ollama" in (model.get("owned_by"), base.get("owned_by")):
+        return _OLLAMA_WINDOW
     names = [str(entry.get("id") or "") for entry in (base, model)] + [str(body.get("model") or "")]
     return next((size for name in names if (size := _window_by_name(name))), 0)
 

@@ -30,8 +30,6 @@ def browser(host: Host, admin: WebApi) -> Iterator[Browser]:
         window.type("//input[@type='email']", ADMIN_EMAIL)
         window.type("//input[@type='password']", ADMIN_PASSWORD + "\n")
         window.find("//*[@id='chat-input']", seconds=60)
-        if window.shows('//button[contains(., "Let\'s Go")]', seconds=3):
-            window.click('//button[contains(., "Let\'s Go")]')
         yield window
     finally:
         window.close()
@@ -43,14 +41,14 @@ def test_set_up_in_the_page_and_chat(
     browser.resize(1100, 220)
     browser.open(f"{host.url}/admin/functions")
     browser.find("//*[normalize-space()='eunoe']")
-    browser.screenshot(SHOTS / "functions.png")
+    browser.screenshot(SHOTS / "openwebui-functions.png")
 
     browser.resize(1100, 800)
     browser.click("//button[@aria-label='Valves']")
     browser.click(_default("Max tokens"))
     browser.clear(_field("Max tokens"))
     browser.type(_field("Max tokens"), "1500")
-    browser.screenshot(SHOTS / "valves.png")
+    browser.screenshot(SHOTS / "openwebui-valves.png")
     browser.click(_default("Show recalled messages as sources"))
     browser.click(f"{_row('Show recalled messages as sources')}//button[@role='switch']")
     browser.click("//button[normalize-space()='Save']")
@@ -65,7 +63,9 @@ def test_set_up_in_the_page_and_chat(
         browser.type("//*[@id='chat-input']", "On which port does our database listen?\n")
         browser.find("//*[contains(text(), 'On port 54329')]")
         line = browser.text(f"({STATUS})[last()]")
-        browser.screenshot(SHOTS / "chat.png")
+        browser.click("//button[contains(., 'Sources')]")
+        browser.find("//*[contains(text(), 'Turn 1 (user)')]")
+        browser.screenshot(SHOTS / "openwebui-chat.png")
     assert line.startswith("sent ")
     assert "of 1.5k" in line
     assert "recalled" in line

@@ -79,14 +79,6 @@ class Browser:
             time.sleep(0.1)
         raise TimeoutError(f"not on the page: {xpath}")
 
-    def shows(self, xpath: str, seconds: float = 1) -> bool:
-        """Whether such an element is there within the time."""
-        try:
-            self.find(xpath, seconds)
-        except TimeoutError:
-            return False
-        return True
-
     def click(self, xpath: str) -> None:
         """Click as soon as the element is there and nothing covers it."""
         end = time.monotonic() + 20

@@ -24,6 +24,9 @@ from eunoe_openwebui.window import find_window, output_reserve_of
         ({"model": "tutor"}, {"id": "tutor"}, {"id": "gpt-4o-mini"}, 128_000),
         ({"model": "openai/gpt-4.1-nano"}, {}, {}, 1_047_576),
         ({"model": "gpt-4"}, {"max_model_len": True}, {}, 8192),
+        ({"model": "deepseek-r1:8b"}, {"owned_by": "ollama"}, {}, 4096),
+        ({"num_ctx": 16000}, {"owned_by": "ollama"}, {}, 16000),
+        ({"model": "deepseek-r1-distill-qwen-7b"}, {"owned_by": "openai"}, {}, 0),
         ({"model": "some-new-model"}, {"max_model_len": -1}, {}, 0),
     ],
 )
