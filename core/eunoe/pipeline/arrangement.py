@@ -124,10 +124,15 @@ def put_block(
     block: str,
     profile: ProviderProfile,
     read: ReadMessage,
+    *,
+    most_tokens: int,
+    question_tokens: int,
 ) -> list[Slot]:
     """The slots with a quoted block directly before the current question.
 
     Args:
+        most_tokens: an upper bound of the block's tokens as a message; ``question_tokens`` are the
+            question's.
         question: place of the question in the input; None puts the block at the end of the head.
     """
     place = next((k for k, s in enumerate(slots) if s.index == question), None)
@@ -139,8 +144,11 @@ def put_block(
         if not slot.whole_characters:
             return slots
         raw = with_text_in_front(slot.raw, block)
-        slots[place] = Slot(slot.index, raw, read(raw), True, slot.fate, slot.parts)
+        bound = most_tokens + question_tokens
+        slots[place] = Slot(
+            slot.index, raw, read(raw), True, slot.fate, slot.parts, most_tokens=bound
+        )
         return slots
     raw = user_message(block)
-    slots.insert(place, Slot(None, raw, read(raw), True, Fate.RECALLED))
+    slots.insert(place, Slot(None, raw, read(raw), True, Fate.RECALLED, most_tokens=most_tokens))
     return slots

@@ -62,8 +62,8 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
     """The current turn alone, shortened until it fits.
 
     Finished results of the running loop become stubs, the oldest first; then results are clipped;
-    then, if ``on_overflow`` is ``truncate``, the user's own message. The task, the calls and the
-    reasoning stay.
+    then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, the user's own message. The task and the newest
+    step stay.
 
     Raises:
         BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
@@ -74,7 +74,7 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
     if built.tokens <= allowed:
         return view, built, None
     if on_overflow != "keep":
-        for shorten in (_stub_results, _clip_results):
+        for shorten in (_stub_results, _clip_results, _leave_out_steps):
             built = shorten(request, view, built)
             if built.tokens <= allowed:
                 return view, built, None
@@ -103,42 +103,83 @@ def _stub_results(request: Request, view: View, built: Built) -> Built:
     """
     results = _finished_results(request)
     newest = results[-1][0] if results else None
-    open_results = [i for atom, i in results if atom is not newest]
-    allowed = request.allowed or 0
-    stubs: dict[int, tuple[str, Fate]] = {}
+    stubs: dict[int, str] = {}
     saved: dict[int, int] = {}
-    for i in open_results:
-        text = _ELIDED.format(tokens=request.entries[i].tokens)
-        size = request.counter.count(text) + 8
-        if size < request.entries[i].tokens:
-            stubs[i], saved[i] = (text, Fate.STUB), request.entries[i].tokens - size
-    chosen = _stubs_by_replay(request, built.tokens, allowed, saved)
+    for atom, i in results:
+        text = None if atom is newest else _stub_text(request, i)
+        size = request.counter.count(text) + 8 if text else 0
+        if text and size < request.entries[i].tokens:
+            stubs[i], saved[i] = text, request.entries[i].tokens - size
+    start, size = request.turn_start, len(request.entries)
+    sizes = [request.entries[i].tokens for i in range(start, size)]
+    chosen = _released_by_replay(request, built.tokens - sum(sizes), sizes, saved)
     for i in chosen:
-        view.shortened[i] = stubs[i]
+        view.shortened[i] = (stubs[i], Fate.STUB)
         view.reasons[i] = "an older result of the running turn was elided to save room"
     view.truncated = view.truncated or bool(chosen)
     return build_view(request, view) if chosen else built
 
 
-def _stubs_by_replay(
-    request: Request, total: int, allowed: int, saved: dict[int, int]
-) -> list[int]:
-    """Which results are stubs now, found by replaying the steps of the turn with water marks."""
+def _stub_text(request: Request, i: int) -> str | None:
+    if request.messages[i].role == "tool":
+        return _ELIDED.format(tokens=request.entries[i].tokens)
+    return clip_text(request.messages[i].text, 2 * _LEAST_CLIP_TOKENS, request.counter.count)
+
+
+def _leave_out_steps(request: Request, view: View, built: Built) -> Built:
+    """Leave out the oldest finished steps of the running turn, in steps down to the low mark.
+
+    The task and the newest step stay.
+    """
     start, size = request.turn_start, len(request.entries)
-    turn_tokens = [request.entries[i].tokens for i in range(start, size)]
-    used = total - sum(turn_tokens)
-    low = used + int((allowed - used) * max(0.5, request.settings.low_water))
+    sizes = [_shortened_tokens(request, view, i) for i in range(start, size)]
+    steps = [
+        a
+        for a in request.current_atoms[:-1]
+        if not a.system and a.first != request.question and start not in a.indices
+    ]
+    saved = {max(a.indices): sum(sizes[i - start] for i in a.indices) for a in steps}
+    by_end = {max(a.indices): a for a in steps}
+    chosen = _released_by_replay(request, built.tokens - sum(sizes), sizes, saved)
+    for end in chosen:
+        view.left_out.add(by_end[end].first)
+        for i in by_end[end].indices:
+            view.shortened.pop(i, None)
+            view.reasons[i] = "an old step of a running turn that is larger than the budget"
+    view.truncated = view.truncated or bool(chosen)
+    return build_view(request, view) if chosen else built
+
+
+def _shortened_tokens(request: Request, view: View, i: int) -> int:
+    if i not in view.shortened:
+        return request.entries[i].tokens
+    return request.counter.count(view.shortened[i][0]) + 8
+
+
+def _released_by_replay(
+    request: Request, base: int, sizes: list[int], saved: dict[int, int]
+) -> list[int]:
+    """What has been let go of by now, oldest first, found by replaying the requests of the turn.
+
+    Args:
+        base: tokens of the view beside the turn.
+        sizes: tokens of each message of the turn.
+        saved: what letting go of the thing that is complete at a place would save, in tokens.
+    """
+    allowed = request.allowed or 0
+    start, used = request.turn_start, base
+    low = base + int((allowed - base) * max(0.5, request.settings.low_water))
     waiting: list[int] = []
     chosen: list[int] = []
-    for k in range(size - start + 1):
+    for k in range(len(sizes) + 1):
         i = start + k
-        at_request = k == size - start or request.messages[i].role == "assistant"
+        at_request = k == len(sizes) or request.messages[i].role == "assistant"
         if at_request and used > allowed:
             while waiting and used > low:
                 chosen.append(waiting[0])
                 used -= saved[waiting.pop(0)]
-        if k < size - start:
-            used += turn_tokens[k]
+        if k < len(sizes):
+            used += sizes[k]
             if i in saved:
                 waiting.append(i)
     return chosen

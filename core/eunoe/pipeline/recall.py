@@ -82,7 +82,7 @@ def choose_atoms(
     places, worth = _candidate_atoms(request, scored, start, stop, quoted=quoted)
     if room <= 0 or not len(places):
         return Choice()
-    cost = request.transcript.atom_tokens.view()[places] + (LINE_TOKENS - 2 if quoted else 0)
+    cost = request.transcript.atom_tokens.view()[places] + (LINE_TOKENS if quoted else 0)
     candidates = SelectionCandidates.of(price_relevance(worth, cost), cost, room)
     selection = select_items(candidates, exponent=0.0)
     chosen = tuple(request.transcript.atoms[places[k]] for k in selection.chosen)
@@ -132,6 +132,17 @@ def quotation_of(request: Request, atoms: Sequence[Atom]) -> str:
         if (text := spoken_text(request.messages[i]))
     ]
     return quote_block(quotations) if quotations else ""
+
+
+def most_quoted_tokens(request: Request, atoms: Sequence[Atom], block: str) -> int:
+    """An upper bound of a block's tokens as a message, from the tokens of what it quotes.
+
+    A text in the block takes at most its own tokens and its line's framing; each defused tag one
+    more. So a block of thousands of tokens need not be counted anew at every request.
+    """
+    messages = [i for a in atoms for i in a.indices]
+    quoted = sum(request.entries[i].tokens for i in messages)
+    return BLOCK_TOKENS + quoted + LINE_TOKENS * len(messages) + block.count("\\")
 
 
 def _speaker(request: Request, i: int) -> str:

@@ -22,7 +22,8 @@ class Slot:
     """One message on its way out.
 
     ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
-    character was replaced, so that its text is no longer the caller's.
+    character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
+    bound of its tokens where that is known without counting.
     """
 
     index: int | None
@@ -32,6 +33,7 @@ class Slot:
     fate: Fate = Fate.KEPT
     parts: tuple[int, ...] = ()
     whole_characters: bool = True
+    most_tokens: int | None = None
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from eunoe.domain.atom import Atom
 from eunoe.domain.report import Certificate, Cut, Fate, Violation
 from eunoe.pipeline.arrangement import arrange_slots, put_block
-from eunoe.pipeline.recall import Scored, quotation_of
+from eunoe.pipeline.recall import Scored, most_quoted_tokens, quotation_of
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.slots import Slot, SlotMaker
 from eunoe.stages.validity import check_messages
@@ -22,6 +22,7 @@ class View:
         in_place: atoms to stand in place, the current turn's apart.
         quoted: atoms to stand in the quoted block.
         shortened: places whose text is replaced, with the new text and its fate.
+        left_out: first messages of atoms of the current turn that are left out.
         reasons: why some messages met their fate.
         scored: relevance, where there was a question to score against.
         cut, recall_reason, certificate, truncated: for the report.
@@ -30,6 +31,7 @@ class View:
     in_place: list[Atom]
     quoted: list[Atom] = field(default_factory=list)
     shortened: dict[int, tuple[str, Fate]] = field(default_factory=dict)
+    left_out: set[int] = field(default_factory=set)
     reasons: dict[int, str] = field(default_factory=dict)
     scored: Scored | None = None
     cut: Cut | None = None
@@ -63,7 +65,8 @@ def build_view(request: Request, view: View) -> Built:
     )
     quoted = list(view.quoted)
     slots: list[Slot] = []
-    atoms = [*view.in_place, *request.current_atoms]
+    current = [a for a in request.current_atoms if a.first not in view.left_out]
+    atoms = [*view.in_place, *current]
     for atom in unrepeated(request, atoms, maker.mended):
         problem = maker.problem_of(atom)
         if not problem:
@@ -79,9 +82,18 @@ def build_view(request: Request, view: View) -> Built:
         quoted = [*opening, *quoted]
     block = quotation_of(request, quoted)
     if block:
-        slots = put_block(slots, request.question, block, request.profile, request.read)
+        slots = put_block(
+            slots,
+            request.question,
+            block,
+            request.profile,
+            request.read,
+            most_tokens=most_quoted_tokens(request, quoted, block),
+            question_tokens=0 if request.question is None else request.entries[request.question].tokens,
+        )
     slots = arrange_slots(slots, request.profile, request.read, maker.mended)
-    tokens = request.count([s.raw for s in slots]) + (LIST_TOKENS if slots else 0)
+    tokens = request.count([s.raw for s in slots if s.most_tokens is None])
+    tokens += sum(s.most_tokens or 0 for s in slots) + (LIST_TOKENS if slots else 0)
     return Built(
         slots=slots,
         tokens=tokens,

@@ -9,6 +9,7 @@ cut. Source: water marks, as in Anthropic's ``clear_at_least`` for tool results.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Timeline:
     """A chat as the window sees it.
 
@@ -31,6 +32,11 @@ class Timeline:
     system_tokens: IntArray
     turn_starts: IntArray
     requests: IntArray
+
+    @cached_property
+    def own_before_turns(self) -> IntArray:
+        """Tokens before each turn start, system messages apart; ascending."""
+        return self.tokens[self.turn_starts] - self.system_tokens[self.turn_starts]
 
     def used(self, start: int, stop: int) -> int:
         """Tokens of a view: system messages before ``start``, and all of ``[start, stop)``."""
@@ -85,8 +91,8 @@ def replay_window(
     requests = timeline.requests
     while True:
         limit = top - int(timeline.system_tokens[start]) + int(timeline.tokens[start])
-        over = int(np.searchsorted(timeline.tokens, limit, side="right"))
-        nxt = int(np.searchsorted(requests, max(over, place + 1), side="left"))
+        over = int(timeline.tokens.searchsorted(limit, side="right"))
+        nxt = int(requests.searchsorted(max(over, place + 1), side="left"))
         request = int(requests[nxt]) if nxt < len(requests) else stop
         request = min(request, stop)
         if request < over or request <= place:
@@ -114,10 +120,9 @@ def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int)
     head = int(timeline.system_tokens[request])
     low = head + int((marks.room - marks.extra - head) * marks.low)
     starts = timeline.turn_starts
-    current = max(0, int(np.searchsorted(starts, request, side="left")) - 1)
-    own = timeline.tokens[starts] - timeline.system_tokens[starts]
+    current = max(0, int(starts.searchsorted(request, side="left")) - 1)
     needed = int(timeline.tokens[request]) - low
-    found = min(int(np.searchsorted(own, needed, side="left")), current)
+    found = min(int(timeline.own_before_turns.searchsorted(needed, side="left")), current)
     top = int(marks.room * marks.high) - marks.extra
     if found == current > 0 and timeline.used(int(starts[current - 1]), request) <= top:
         found = current - 1
@@ -127,10 +132,10 @@ def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int)
 def _next_turn_request(timeline: Timeline, request: int, stop: int) -> int:
     """The first request of the next turn, where a further cut can help again."""
     starts, requests = timeline.turn_starts, timeline.requests
-    nxt = int(np.searchsorted(starts, request, side="left"))
+    nxt = int(starts.searchsorted(request, side="left"))
     if nxt >= len(starts):
         return stop
-    place = int(np.searchsorted(requests, int(starts[nxt]), side="right"))
+    place = int(requests.searchsorted(int(starts[nxt]), side="right"))
     return int(requests[place]) if place < len(requests) else stop
 
 
