@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 # Hosts that set their own prices for open models: what their maker charges says nothing there.
 _OWN_PRICE_HOSTS = frozenset(
@@ -76,7 +77,7 @@ def _without_marks(name: str) -> list[str]:
 
 
 def without_dotted_prefix(name: str) -> str | None:
-    """The name after its first dot, if a letter stands there: a host's own prefix (``mine.gpt-4.1``).
+    """The name after its first dot, if a letter stands there: a host's prefix (``mine.gpt-4.1``).
 
     None where the dot belongs to a version number.
     """
@@ -96,7 +97,7 @@ def pattern_matches(pattern: str, name: str) -> bool:
 def _pattern_regex(pattern: str) -> re.Pattern[str]:
     pieces = pattern.lower().split("*")
     text = re.escape(pieces[0])
-    for before, after in zip(pieces, pieces[1:], strict=False):
+    for before, after in pairwise(pieces):
         text += r"(?:[^a-z0-9._].*)?" if before[-1:].isalnum() else ".*"
         text += re.escape(after)
     return re.compile(text, re.DOTALL)

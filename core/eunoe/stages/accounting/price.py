@@ -61,7 +61,7 @@ class ModelPrice:
         return not (self.input or self.output or self.cached or self.write)
 
     def dearest_input(self, *, long: bool = False) -> float:
-        """Dollars that one token of a prompt may cost at most: read anew, and written to a cache."""
+        """Dollars that a token of a prompt may cost at most: read anew and written to a cache."""
         price = max(self.input, self.write or 0.0) / 1_000_000
         return price * self.long_input if long else price
 
@@ -132,13 +132,12 @@ def request_cost(price: ModelPrice, use: TokenUse) -> int:
     """
     long = 0 < price.long_from < use.prompt
     into, out = (price.long_input, price.long_output) if long else (1.0, 1.0)
-    fresh = use.prompt - use.cached - use.written
+    cached = price.input if price.cached is None else price.cached
+    written = price.input if price.write is None else price.write
     return (
-        fresh * _token_picodollars(price.input, into)
-        + use.cached
-        * _token_picodollars(price.input if price.cached is None else price.cached, into)
-        + use.written
-        * _token_picodollars(price.input if price.write is None else price.write, into)
+        (use.prompt - use.cached - use.written) * _token_picodollars(price.input, into)
+        + use.cached * _token_picodollars(cached, into)
+        + use.written * _token_picodollars(written, into)
         + use.completion * _token_picodollars(price.output, out)
     )
 
