@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from eunoe.stages.scoring.cues import find_cues, question_kind
+from eunoe.stages.scoring.cues import is_question, is_standing
 from eunoe.stages.scoring.dates import CalendarDate, day_number, find_clock, find_dates
 from eunoe.stages.scoring.words import (
-    MARK_ANAPHOR,
     MARK_CAPITAL,
-    MARK_FIRST_PERSON,
     MARK_IDENTIFIER,
     MARK_MONTH,
     MARK_NUMBER,
-    MARK_SECOND_PERSON,
+    MARK_STANDING,
+    MARK_STOP,
     MARK_TIME,
     fold_text,
     guess_language,
@@ -30,8 +29,15 @@ from eunoe.stages.scoring.words import (
 ANALYSIS_CHARACTERS = 200_000
 """Characters looked at, at each end of a longer text."""
 
+_ANALYSIS_ASKED = 2_000
+_ANALYSIS_ENTITIES = 256
 _ANALYSIS_STAMP = re.compile(r"\s*[\[(]([^\])\n]{4,48})[\])]\s*")
 _ANALYSIS_SPEAKER = re.compile(r"\s*([^\W\d_][\w.'’\-]*(?: [^\W\d_][\w.'’\-]*){0,2}): ")
+_ANALYSIS_VOCATIVE = re.compile(
+    r"\s*(?:hey|hi|hello|thanks|thank you|good (?:morning|evening|afternoon)|dear|hallo|hola|salut"
+    r"|ciao|привет)[,!]?\s+([^\W\d_]+)\b",
+    re.IGNORECASE,
+)
 _ANALYSIS_DATE_MARKS = MARK_NUMBER | MARK_MONTH
 
 
@@ -45,16 +51,17 @@ class TextAnalysis:
         length: Sum of `counts`.
         role: Role as given, lower case.
         speaker: Folded name of who speaks, from `name` or a ``Name: `` prefix; may be empty.
+        addressed: Folded name that a greeting at the start calls, may be empty.
         stamp: Minutes since 1 January of year 1 of a ``[date]`` prefix, 0 when there is none.
         dates: Dates in the body, 0 for what is not said in them.
         entities: Names, identifiers, paths and addresses in order of first use, folded.
-        numbers: Words with digits and numerals.
-        times: Words of time (weekdays, "yesterday", "ago", years).
+        numbers: Words with digits, and numerals.
+        times: Words of time (weekdays, "yesterday", "ago", years) and dates.
         words: Written words.
         marks: Combination of the ``MARK_*`` bits of all words.
-        cues: Combination of the ``CUE_*`` bits.
-        kind: Question type: ``when how_many who where what_value yes_no other`` or empty.
-        is_question: Whether the text asks something.
+        asks: Whether the text asks something.
+        standing: Whether it sets a rule or names a preference.
+        asked: Text of a user message to read cues from (at most 4,000 characters), else empty.
     """
 
     terms: tuple[str, ...]
@@ -62,6 +69,7 @@ class TextAnalysis:
     length: int
     role: str
     speaker: str
+    addressed: str
     stamp: int
     dates: tuple[CalendarDate, ...]
     entities: tuple[str, ...]
@@ -69,9 +77,9 @@ class TextAnalysis:
     times: int
     words: int
     marks: int
-    cues: int
-    kind: str
-    is_question: bool
+    asks: bool
+    standing: bool
+    asked: str
 
 
 def _analysis_head(text: str, name: str | None) -> tuple[str, int, str]:
@@ -87,10 +95,21 @@ def _analysis_head(text: str, name: str | None) -> tuple[str, int, str]:
     named = _ANALYSIS_SPEAKER.match(text, 0, 80)
     if named:
         prefix = fold_text(named.group(1))
-        if prefix == speaker or (not speaker and named.group(1).istitle()):
+        if prefix == speaker or (not speaker and stamp and named.group(1)[:1].isupper()):
             speaker = prefix
             text = text[named.end() :]
     return text, stamp, speaker
+
+
+def _analysis_addressed(body: str) -> str:
+    found = _ANALYSIS_VOCATIVE.match(body, 0, 60)
+    return fold_text(found.group(1)) if found and found.group(1)[0].isupper() else ""
+
+
+def _analysis_asked(body: str) -> str:
+    if len(body) <= 2 * _ANALYSIS_ASKED:
+        return body
+    return body[:_ANALYSIS_ASKED] + "\n" + body[-_ANALYSIS_ASKED:]
 
 
 def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalysis:
@@ -111,58 +130,49 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
     counts: dict[str, int] = {}
     entities: dict[str, None] = {}
     folded: list[str] = []
-    marks = numbers = times = 0
+    marks = numbers = times = stops = 0
     last_capital = ""
-    words = split_words(body)
-    for word in words:
+    for word in split_words(body):
         terms, mark, _, plain = look_up_word(word)
         folded.append(plain)
         for term in terms:
             counts[term] = counts.get(term, 0) + 1
         if mark:
             marks |= mark
+            if mark & MARK_STOP:
+                stops += 1
             if mark & MARK_NUMBER:
                 numbers += 1
             if mark & MARK_TIME:
                 times += 1
             if terms and mark & (MARK_CAPITAL | MARK_IDENTIFIER):
-                if mark & MARK_IDENTIFIER or len(plain) > 2:
+                if len(plain) > 1:
                     entities[plain] = None
                 if mark & MARK_CAPITAL and last_capital:
                     entities[last_capital + " " + plain] = None
                 last_capital = plain if mark & MARK_CAPITAL else ""
                 continue
         last_capital = ""
-    if not body.isascii() or not marks & MARK_CAPITAL or len(words) > 3:
-        language = guess_language(folded)
-        if language != "en":
-            for term in language_terms(folded, language):
-                counts[term] = counts.get(term, 0) + 1
-    is_question, kind = question_kind(body, folded)
+    if 4 * stops < len(folded):
+        for term in language_terms(folded, guess_language(folded)):
+            counts[term] = counts.get(term, 0) + 1
+    role = role.lower()
+    dates = find_dates(body[:20_000]) if marks & _ANALYSIS_DATE_MARKS or "月" in body else ()
     return TextAnalysis(
         terms=tuple(counts),
         counts=tuple(counts.values()),
         length=sum(counts.values()),
-        role=role.lower(),
-        speaker=speaker,
+        role=role,
+        speaker=speaker if role not in ("tool", "function") else "",
+        addressed=_analysis_addressed(body) if marks & MARK_CAPITAL else "",
         stamp=stamp,
-        dates=find_dates(body) if marks & _ANALYSIS_DATE_MARKS and len(body) < 20_000 else (),
-        entities=tuple(entities)[:256],
+        dates=dates,
+        entities=tuple(entities)[:_ANALYSIS_ENTITIES],
         numbers=numbers,
-        times=times,
-        words=len(words),
+        times=times + len(dates),
+        words=len(folded),
         marks=marks,
-        cues=find_cues(body, marks & MARK_ANAPHOR != 0),
-        kind=kind,
-        is_question=is_question,
+        asks=is_question(body, folded),
+        standing=role == "user" and marks & MARK_STANDING != 0 and is_standing(body),
+        asked=_analysis_asked(body) if role == "user" else "",
     )
-
-
-def speaks_of_first_person(analysis: TextAnalysis) -> bool:
-    """Whether the text says "I", "my", "we"."""
-    return bool(analysis.marks & MARK_FIRST_PERSON)
-
-
-def speaks_of_second_person(analysis: TextAnalysis) -> bool:
-    """Whether the text says "you", "your"."""
-    return bool(analysis.marks & MARK_SECOND_PERSON)

@@ -1,38 +1,48 @@
 """The relevance index: append messages, ask for the relevance of all of them to a question.
 
 Everything that depends on the question is computed when it is asked, from term postings kept in
-growing integer arrays, so an index built message by message equals one built at once.
+growing integer arrays, so an index built message by message equals one built at once, and an answer
+about the first n messages does not depend on later ones.
 """
 
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.stages.scoring.analysis import TextAnalysis
-from eunoe.stages.scoring.signals import bm25_column, inverse_frequency, shift_column
+from eunoe.stages.scoring.concepts import concepts_of
+from eunoe.stages.scoring.cues import CUE_ASSISTANT
+from eunoe.stages.scoring.dates import day_span
+from eunoe.stages.scoring.people import SpeakerRegister
+from eunoe.stages.scoring.postings import TermPostings
+from eunoe.stages.scoring.profile import QueryProfile, cues_of, kind_of, meta_share
+from eunoe.stages.scoring.segments import SegmentTrack
+from eunoe.stages.scoring.settings import ScoringSettings
+from eunoe.stages.scoring.signals import (
+    box_sum,
+    date_closeness,
+    inverse_frequency,
+    length_norm,
+    nearby_presence,
+    segment_starts,
+    shift_column,
+    term_presence,
+)
+from eunoe.stages.scoring.words import MARK_FIRST_PERSON
 
+_INDEX_IDF_UNIT = 5.0
+_INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
 
-@dataclass(frozen=True, slots=True)
-class ScoringSettings:
-    """Constants of scoring.
-
-    Attributes:
-        k1: BM25 saturation.
-        b: BM25 length normalisation.
-        max_terms: Terms of the question that are used (the rarest).
-        segment_gap: Minutes of silence that start a new segment.
-        segment_size: Messages of a segment where nothing is dated.
-    """
-
-    k1: float = 1.2
-    b: float = 0.75
-    max_terms: int = 64
-    segment_gap: int = 240
-    segment_size: int = 24
+_INDEX_FLAG_ASKS = 1
+_INDEX_FLAG_TIME = 2
+_INDEX_FLAG_NUMBER = 4
+_INDEX_FLAG_STANDING = 8
+_INDEX_FLAG_FIRST = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +50,14 @@ class Relevance:
     """Answer of the index.
 
     Attributes:
-        values: Relevance in [0, 1], shape (n,).
-        signals: Named arrays behind it, each of shape (n,).
+        values: Relevance in [0, 1], shape (n,); 0 where nothing speaks for a message.
+        signals: What each signal added to the log-odds, by name, each of shape (n,).
+        profile: The question as it was understood.
     """
 
     values: NDArray[np.float64]
-    signals: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    signals: dict[str, NDArray[np.float64]]
+    profile: QueryProfile
 
 
 class RelevanceIndex:
@@ -53,86 +65,275 @@ class RelevanceIndex:
 
     def __init__(self, settings: ScoringSettings | None = None) -> None:
         self.settings = settings or ScoringSettings()
-        self.vocab: dict[str, int] = {}
-        self.docs: list[array[int]] = []
-        self.tfs: list[array[int]] = []
-        self.analyses: list[TextAnalysis] = []
-        self.length = array("i")
-        self.tokens = array("i")
-        self.turn = array("i")
-        self.segment = array("i")
-        self.stamp = array("q")
-        self.speaker = array("i")
-        self.speakers: dict[str, int] = {}
-        self._segment_count = 0
-        self._segment_dated = False
+        self._postings = TermPostings()
+        self._people = SpeakerRegister()
+        self._segments = SegmentTrack(self.settings.segment_gap, self.settings.segment_size)
+        self._length = array("i")
+        self._tokens = array("i")
+        self._role = array("b")
+        self._flags = array("i")
+        self._vectors: list[NDArray[np.float32] | None] = []
 
     def __len__(self) -> int:
-        return len(self.length)
+        return len(self._length)
 
-    def append(self, analysis: TextAnalysis, *, turn: int, tokens: int) -> None:
+    def append(
+        self,
+        analysis: TextAnalysis,
+        *,
+        turn: int,
+        tokens: int,
+        stamp: int = 0,
+        vector: NDArray[np.float32] | None = None,
+    ) -> None:
         """Add the next message; cost is linear in its terms.
 
         Args:
             analysis: Its analysis.
-            turn: Number of its turn.
-            tokens: Its cost.
+            turn: Number of its turn (kept for callers; not used by the default signals).
+            tokens: Its cost in tokens.
+            stamp: Its time in minutes since 1 January of year 1, when the host knows it; else the
+                one in its text counts.
+            vector: Its unit embedding, when there is one.
         """
-        i = len(self.length)
-        for term, count in zip(analysis.terms, analysis.counts, strict=True):
-            k = self.vocab.setdefault(term, len(self.docs))
-            if k == len(self.docs):
-                self.docs.append(array("i"))
-                self.tfs.append(array("i"))
-            self.docs[k].append(i)
-            self.tfs[k].append(count)
-        stamp = analysis.stamp or (self.stamp[-1] if i else 0)
-        new = i == 0
-        if i and analysis.stamp:
-            new = abs(stamp - self.stamp[-1]) > self.settings.segment_gap
-        elif i:
-            new = (
-                self._segment_count >= self.settings.segment_size
-                and analysis.role == "user"
-                and not self._segment_dated
-            )
-        if new:
-            self._segment_count = 0
-            self._segment_dated = bool(analysis.stamp)
-        self._segment_count += 1
-        last = self.segment[-1] if i else -1
-        self.segment.append(last + 1 if new else last)
-        self.stamp.append(stamp)
-        self.length.append(analysis.length)
-        self.tokens.append(tokens)
-        self.turn.append(turn)
-        who = analysis.speaker or analysis.role
-        self.speaker.append(self.speakers.setdefault(who, len(self.speakers)))
-        self.analyses.append(analysis)
+        self._postings.append(analysis)
+        self._people.append(analysis)
+        self._segments.append(stamp or analysis.stamp, analysis.role)
+        self._length.append(analysis.length)
+        self._tokens.append(max(1, tokens))
+        self._role.append(_INDEX_ROLES.get(analysis.role, 0))
+        self._flags.append(
+            _INDEX_FLAG_ASKS * analysis.asks
+            | _INDEX_FLAG_TIME * (analysis.times > 0)
+            | _INDEX_FLAG_NUMBER * (analysis.numbers > 0)
+            | _INDEX_FLAG_STANDING * analysis.standing
+            | _INDEX_FLAG_FIRST * (analysis.marks & MARK_FIRST_PERSON != 0)
+        )
+        self._vectors.append(vector)
 
-    def relevance(self, query: TextAnalysis, *, upto: int | None = None) -> Relevance:
-        """Relevance of the messages [0, upto) to a question."""
-        n = len(self) if upto is None else min(upto, len(self))
-        ids = [k for k in (self.vocab.get(t) for t in query.terms) if k is not None]
-        if not n or not ids:
-            return Relevance(np.zeros(n), {})
-        frequency = np.zeros((len(ids), n))
-        holders = np.zeros(len(ids))
-        for row, k in enumerate(ids):
-            docs = np.array(self.docs[k])
-            cut = int(np.searchsorted(docs, n))
-            frequency[row, docs[:cut]] = np.array(self.tfs[k])[:cut]
-            holders[row] = cut
-        idf = inverse_frequency(holders, n)
-        total = float(idf.sum())
-        length = np.array(self.length[:n], dtype=np.float64)
-        segment = np.array(self.segment[:n], dtype=np.int64)
-        own = bm25_column(frequency, length, idf, self.settings.k1, self.settings.b)
-        near = frequency + sum(shift_column(frequency, s, segment) for s in (-2, -1, 1, 2))
-        cover = idf @ (near > 0) / total
-        starts = np.r_[0, np.flatnonzero(np.diff(segment)) + 1]
-        of_segment = (idf @ (np.add.reduceat(frequency, starts, axis=1) > 0) / total)[segment]
-        hits = np.log1p((frequency > 0).sum(axis=0))
-        score = 0.15 * own + 2.0 * cover + 1.5 * of_segment + 1.6 * hits
-        values = 1.0 / (1.0 + np.exp(6.0 - score))
-        return Relevance(values * (own + cover > 0), {"bm25": own, "near": cover, "segment": of_segment})
+    def profile(self, query: TextAnalysis, *, upto: int | None = None) -> QueryProfile:
+        """The question as it is understood against the messages [0, upto)."""
+        n = self._bound(upto)
+        named, name_terms = self._people.named(query, n)
+        cues = cues_of(query)
+        weights: list[tuple[str, float]] = []
+        unknown: list[str] = []
+        norm = self._norm(n)
+        for term in query.terms:
+            if term in name_terms:
+                continue
+            idf = self._idf(term, n, norm)
+            if idf > 0.0:
+                weights.append((term, idf * meta_share(term, cues)))
+            else:
+                unknown.append(term)
+        weights.sort(key=lambda pair: -pair[1])
+        known = {number: name for name, number in self._people.known(n).items()}
+        return QueryProfile(
+            weights=tuple(weights[: self.settings.max_terms]),
+            unknown=tuple(unknown),
+            asks=query.asks,
+            kind=kind_of(query),
+            cues=cues,
+            speaker=known[named[0]] if len(named) == 1 else "",
+            dates=query.dates,
+            entities=query.entities,
+        )
+
+    def relevance(
+        self,
+        query: TextAnalysis,
+        *,
+        upto: int | None = None,
+        query_vector: NDArray[np.float32] | None = None,
+    ) -> Relevance:
+        """Relevance of the messages [0, upto) to a question.
+
+        ``r = 1/(1 + exp(offset - sum_k w_k x_k))`` over the signals of `SignalWeights`.
+
+        Args:
+            query: Analysis of the question.
+            upto: Messages that count, all by default.
+            query_vector: Unit embedding of the question; messages without one get the mean.
+
+        Returns:
+            Values in [0, 1]; all 0 when the question has no word in common with any message and no
+            date, speaker or vector speaks for one.
+        """
+        n = self._bound(upto)
+        profile = self.profile(query, upto=n)
+        parts: dict[str, NDArray[np.float64]] = {}
+        if n:
+            norm = self._norm(n)
+            segment = self._segments.column(n)
+            self._add_terms(parts, profile, n, norm, segment)
+            self._add_groups(parts, profile, n, norm, segment)
+            self._add_question(parts, query, profile, n)
+            self._add_vectors(parts, n, query_vector)
+        evidence = np.zeros(n)
+        for name in ("own", "nearby", "kind", "kind_around", "date", "vector"):
+            evidence = np.maximum(evidence, parts.get(name, 0.0))
+        if not evidence.any():
+            return Relevance(np.zeros(n), parts, profile)
+        self._add_priors(parts, n)
+        score = np.zeros(n)
+        for part in parts.values():
+            score += part
+        values = 1.0 / (1.0 + np.exp(np.clip(self.settings.offset - score, -500.0, 500.0)))
+        return Relevance(np.asarray(values), parts, profile)
+
+    def _bound(self, upto: int | None) -> int:
+        return len(self) if upto is None else max(0, min(upto, len(self)))
+
+    def _norm(self, n: int) -> NDArray[np.float64]:
+        s = self.settings
+        return length_norm(np.array(self._length[:n], dtype=np.float64), s.k1, s.b, s.mean_length)
+
+    def _idf(self, term: str, n: int, norm: NDArray[np.float64]) -> float:
+        """Inverse frequency; a long message counts as a part of a holder only. 0 if unknown."""
+        held, _ = self._postings.holders(term, n)
+        if not held.size:
+            return 0.0
+        df = float(np.minimum(1.0, self.settings.k1 / norm[held]).sum())
+        return float(inverse_frequency(np.array([df]), n)[0])
+
+    def _around(self, n: int, segment: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+        starts = segment_starts(segment)
+        ends = np.append(starts[1:], n)
+        place = np.arange(n)
+        reach = self.settings.reach
+        number = segment - segment[0]
+        return (
+            np.maximum(place - reach, starts[number]),
+            np.minimum(place + reach + 1, ends[number]),
+        )
+
+    def _box_presence(
+        self, grid: NDArray[np.float64], first: NDArray[np.int64], after: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        n = grid.shape[1]
+        s = self.settings
+        length = box_sum(np.array(self._length[:n], dtype=np.float64), first, after)
+        norm = length_norm(length, s.k1, s.b, max(1.0, float(length.mean())))
+        return term_presence(box_sum(grid, first, after), norm)
+
+    def _add_terms(
+        self,
+        parts: dict[str, NDArray[np.float64]],
+        profile: QueryProfile,
+        n: int,
+        norm: NDArray[np.float64],
+        segment: NDArray[np.int64],
+    ) -> None:
+        if not profile.weights:
+            return
+        w = self.settings.weights
+        terms = tuple(term for term, _ in profile.weights)
+        idf = np.array([weight for _, weight in profile.weights])
+        share = idf / idf.sum()
+        grid = self._postings.grid(terms, n)
+        presence = term_presence(grid, norm)
+        own = share @ presence
+        asks = (np.array(self._flags[:n]) & _INDEX_FLAG_ASKS) != 0
+        starts = segment_starts(segment)
+        seen = np.add.reduceat(grid, starts, axis=1) > 0
+        first, after = self._around(n, segment)
+        parts["own"] = w.own * own
+        parts["nearby"] = (w.nearby / _INDEX_IDF_UNIT) * (
+            idf @ nearby_presence(presence, segment, self.settings.near)
+        )
+        parts["hits"] = w.hits * np.log1p(presence.sum(axis=0))
+        parts["around"] = w.around * (share @ self._box_presence(grid, first, after))
+        parts["segment"] = w.segment * (share @ seen)[segment - segment[0]]
+        parts["reply"] = w.reply * shift_column(own * asks, 1, segment)
+
+    def _add_groups(
+        self,
+        parts: dict[str, NDArray[np.float64]],
+        profile: QueryProfile,
+        n: int,
+        norm: NDArray[np.float64],
+        segment: NDArray[np.int64],
+    ) -> None:
+        groups: dict[str, float] = {}
+        asked = [t for t, _ in profile.weights if meta_share(t, profile.cues) == 1.0]
+        for term in (*asked, *profile.unknown):
+            for group in concepts_of(term):
+                if group not in groups:
+                    groups[group] = self._idf(group, n, norm)
+        kept = {group: idf for group, idf in groups.items() if idf > 0.0}
+        if not kept:
+            return
+        w = self.settings.weights
+        idf = np.array(list(kept.values()))
+        grid = self._postings.grid(tuple(kept), n)
+        first, after = self._around(n, segment)
+        parts["kind"] = w.kind * ((idf / idf.sum()) @ term_presence(grid, norm))
+        parts["kind_around"] = (w.kind_around / _INDEX_IDF_UNIT) * (
+            idf @ self._box_presence(grid, first, after)
+        )
+
+    def _add_question(
+        self,
+        parts: dict[str, NDArray[np.float64]],
+        query: TextAnalysis,
+        profile: QueryProfile,
+        n: int,
+    ) -> None:
+        w = self.settings.weights
+        flags = np.array(self._flags[:n])
+        named, _ = self._people.named(query, n)
+        if len(named) == 1:
+            speaker = self._people.column(n)
+            parts["speaker"] = w.speaker * (
+                (speaker == named[0]) * 1.0 - ((speaker != named[0]) & (speaker >= 0))
+            )
+        if len(self._people.known(n)) < 2:
+            wanted = 2 if profile.cues & CUE_ASSISTANT else 1
+            parts["user"] = w.user * (np.array(self._role[:n]) == wanted)
+        if profile.kind == "when":
+            parts["when"] = w.when * ((flags & _INDEX_FLAG_TIME) != 0)
+        if profile.kind == "how_many":
+            parts["amount"] = w.amount * ((flags & _INDEX_FLAG_NUMBER) != 0)
+        if query.dates:
+            days = self._segments.days(n)
+            known = np.unique(days[days > 0])
+            if known.size:
+                years = sorted({date.fromordinal(int(day)).year for day in known})
+                spans = [
+                    day_span(value, year)
+                    for value in query.dates
+                    for year in ([value[0]] if value[0] else years)
+                ]
+                parts["date"] = w.date * date_closeness(
+                    days, tuple(span for span in spans if span[1]), self.settings.date_falloff
+                )
+
+    def _add_vectors(
+        self,
+        parts: dict[str, NDArray[np.float64]],
+        n: int,
+        query_vector: NDArray[np.float32] | None,
+    ) -> None:
+        if query_vector is None:
+            return
+        rows = [i for i in range(n) if self._vectors[i] is not None]
+        if not rows:
+            return
+        cosine = np.stack([self._vectors[i] for i in rows]).astype(np.float64) @ query_vector
+        spread = float(cosine.std())
+        if not np.isfinite(cosine).all() or spread < 1e-9:
+            return
+        column = np.zeros(n)
+        column[rows] = (cosine - cosine.mean()) / spread
+        parts["vector"] = self.settings.weights.vector * column
+
+    def _add_priors(self, parts: dict[str, NDArray[np.float64]], n: int) -> None:
+        w = self.settings.weights
+        flags = np.array(self._flags[:n])
+        parts["novel"] = w.novel * np.log1p(self._postings.fresh(n))
+        parts["standing"] = w.standing * ((flags & _INDEX_FLAG_STANDING) != 0)
+        parts["first_person"] = w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0)
+        parts["asks"] = w.asks * ((flags & _INDEX_FLAG_ASKS) != 0)
+        parts["length"] = w.length * np.log(np.array(self._tokens[:n], dtype=np.float64))
+        parts["tool"] = w.tool * (np.array(self._role[:n]) == 3)

@@ -1,6 +1,7 @@
 """Signals: what a question and the messages have in common, one array per signal.
 
-Small pure functions over arrays; a "column" is one value per message.
+Small pure functions. A "column" holds one value per message, a "grid" one row per term of the
+question and one column per message.
 """
 
 from __future__ import annotations
@@ -13,31 +14,45 @@ SegmentColumn = NDArray[np.int64]
 
 
 def inverse_frequency(holders: SignalColumn, messages: int) -> SignalColumn:
-    """``ln(1 + (N - df + 1/2) / (df + 1/2))`` per term, always positive.
+    """Weight of terms by rarity, always positive.
 
-    Source of formula: BM25 with the non-negative idf of Lucene.
+    Args:
+        holders: Messages that hold the term, may be fractional, shape (terms,).
+        messages: Messages in all.
+
+    Source of formula: BM25's idf in the non-negative form ``ln(1 + (N - df + 1/2)/(df + 1/2))``.
     """
     return np.asarray(np.log(1.0 + (messages - holders + 0.5) / (holders + 0.5)))
+
+
+def length_norm(length: SignalColumn, k1: float, b: float, mean: float) -> SignalColumn:
+    """``k1 (1 - b + b length/mean)``: the denominator term of BM25."""
+    return np.asarray(k1 * (1.0 - b + b * length / mean))
+
+
+def term_presence(frequency: SignalColumn, norm: SignalColumn) -> SignalColumn:
+    """Saturated presence ``f/(f + norm)`` in [0, 1): a term counts less in a long message.
+
+    BM25 of a message is ``(k1 + 1) * idf @ presence``.
+
+    Args:
+        frequency: Term frequencies, shape (terms, messages).
+        norm: From `length_norm`, positive, shape (messages,).
+    """
+    return np.asarray(frequency / (frequency + norm))
 
 
 def bm25_column(
     frequency: SignalColumn, length: SignalColumn, idf: SignalColumn, k1: float, b: float
 ) -> SignalColumn:
-    """BM25 of every message.
-
-    Args:
-        frequency: Term frequencies, shape (terms, messages).
-        length: Terms per message, shape (messages,).
-        idf: Weight per term, shape (terms,).
-        k1: Saturation of repeated terms.
-        b: Strength of the length normalisation, 0 to 1.
+    """Plain BM25 of every message with the mean length of these messages.
 
     Returns:
         ``sum_t idf_t f (k1+1) / (f + k1 (1 - b + b length/mean))``, shape (messages,).
     """
     mean = float(length.mean()) if length.size else 0.0
-    norm = k1 * (1.0 - b + b * length / mean) if mean > 0.0 else np.full(length.shape, k1)
-    return np.asarray(idf @ (frequency * (k1 + 1.0) / (frequency + norm)))
+    norm = length_norm(length, k1, b, mean if mean > 0.0 else 1.0)
+    return np.asarray((k1 + 1.0) * (idf @ term_presence(frequency, norm)))
 
 
 def shift_column(values: SignalColumn, steps: int, segment: SegmentColumn) -> SignalColumn:
@@ -57,3 +72,49 @@ def shift_column(values: SignalColumn, steps: int, segment: SegmentColumn) -> Si
     else:
         out[..., :steps] = values[..., -steps:] * (segment[:steps] == segment[-steps:])
     return out
+
+
+def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float) -> SignalColumn:
+    """Noisy-or of the presence here and in the two messages before and after.
+
+    ``1 - (1-s_i)(1-a s_{i-1})(1-a s_{i+1})(1-a^2 s_{i-2})(1-a^2 s_{i+2})`` inside a segment: a
+    message answers a question together with what stands around it.
+
+    Args:
+        presence: Grid in [0, 1].
+        segment: Segment number of each message.
+        reach: ``a`` in [0, 1].
+    """
+    missing = 1.0 - presence
+    for steps, share in ((1, reach), (-1, reach), (2, reach * reach), (-2, reach * reach)):
+        missing *= 1.0 - share * shift_column(presence, steps, segment)
+    return np.asarray(1.0 - missing)
+
+
+def box_sum(values: SignalColumn, first: SegmentColumn, after: SegmentColumn) -> SignalColumn:
+    """Sum over the messages ``first[i] .. after[i] - 1`` for every message i (last axis)."""
+    edge = np.zeros((*values.shape[:-1], 1))
+    running = np.concatenate([edge, np.cumsum(values, axis=-1)], axis=-1)
+    return np.asarray(running[..., after] - running[..., first])
+
+
+def segment_starts(segment: SegmentColumn) -> SegmentColumn:
+    """Index of the first message of each segment, shape (segments,)."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.flatnonzero(np.diff(segment)) + 1])
+
+
+def date_closeness(
+    days: SegmentColumn, spans: tuple[tuple[int, int], ...], falloff: float
+) -> SignalColumn:
+    """How near each message's day is to one of the spans of days: ``exp(-gap/falloff)``.
+
+    Args:
+        days: Day numbers, 0 for unknown (closeness 0), shape (messages,).
+        spans: First and last day of what the question names.
+        falloff: Days after which the closeness falls to 1/e.
+    """
+    best = np.zeros(days.shape)
+    for first, last in spans:
+        gap = np.maximum(np.maximum(first - days, days - last), 0)
+        best = np.maximum(best, np.exp(-gap / falloff))
+    return np.asarray(np.where(days > 0, best, 0.0))

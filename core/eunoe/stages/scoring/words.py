@@ -25,6 +25,7 @@ MARK_IDENTIFIER = 128
 MARK_STOP = 256
 MARK_PLACE = 512
 MARK_QUESTION_WORD = 1024
+MARK_STANDING = 2048
 
 _WORD_STOPS: dict[str, str] = {
     "en": "a an the and or but if then of to in on at for with from by as is are was were be been "
@@ -123,6 +124,7 @@ _WORD_QUESTIONS = frozenset(
     "quelle quand pourquoi comment quien cual cuando donde quem qual onde chi quale dove perche "
     "что кто когда где почему как какой".split()
 )
+_WORD_STANDING = frozenset("always never from remember prefer rather please".split())
 _WORD_STOP_OF: dict[str, frozenset[str]] = {
     language: frozenset(words.split()) for language, words in _WORD_STOPS.items()
 }
@@ -265,6 +267,7 @@ def _word_make(word: str) -> WordEntry:
         (MARK_ANAPHOR, _WORD_ANAPHORS),
         (MARK_PLACE, _WORD_PLACES),
         (MARK_QUESTION_WORD, _WORD_QUESTIONS),
+        (MARK_STANDING, _WORD_STANDING),
     ):
         if folded in table:
             marks |= mark

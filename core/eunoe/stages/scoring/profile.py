@@ -1,0 +1,86 @@
+"""The question as scoring sees it: terms with weights, cues, dates, who is meant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eunoe.stages.scoring.analysis import TextAnalysis
+from eunoe.stages.scoring.cues import (
+    CUE_ANAPHOR,
+    CUE_ORDER,
+    CUE_RECALL,
+    CUE_STANDING,
+    CUE_SUMMARY,
+    find_cues,
+    question_type,
+)
+from eunoe.stages.scoring.dates import CalendarDate
+from eunoe.stages.scoring.stemming import stem_english
+from eunoe.stages.scoring.words import MARK_ANAPHOR
+
+PROFILE_META_SHARE = 0.2
+"""Weight of words that speak about the chat itself, in a question that points back at it."""
+
+# What one says when asking for a memory, not about the thing remembered.
+_PROFILE_META_TERMS = frozenset(
+    stem_english(word)
+    for word in (
+        "walk list order conversation mention summary summarize clear comprehensive discuss "
+        "throughout aspect different provide session item bring chat talk tell give overview "
+        "complete detail across cover everything request time ask help recall remember remind "
+        "explain describe include specific message question earlier previous say suggest"
+    ).split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryProfile:
+    """Scalar facts of a question.
+
+    Attributes:
+        weights: Index terms and their inverse document frequency, rarest first.
+        unknown: Terms that no message holds.
+        asks: Whether it is a question.
+        kind: ``when``, ``how_many``, ``who``, ``where``, ``other``, or empty for no question.
+        cues: Combination of the ``CUE_*`` bits.
+        speaker: Folded name of the one speaker who is meant, empty when none or several are.
+        dates: Dates in it.
+        entities: Names, identifiers, paths in it.
+    """
+
+    weights: tuple[tuple[str, float], ...]
+    unknown: tuple[str, ...]
+    asks: bool
+    kind: str
+    cues: int
+    speaker: str
+    dates: tuple[CalendarDate, ...]
+    entities: tuple[str, ...]
+
+    @property
+    def recalls(self) -> bool:
+        """Whether it points back at what was said ("earlier", "remember", "之前")."""
+        return bool(self.cues & CUE_RECALL)
+
+    @property
+    def anaphora(self) -> bool:
+        """Whether it leans on a pronoun such as "it" or "that"."""
+        return bool(self.cues & CUE_ANAPHOR)
+
+
+def cues_of(query: TextAnalysis) -> int:
+    """``CUE_*`` bits of a question."""
+    cues = find_cues(query.asked) & ~CUE_STANDING
+    return cues | (CUE_ANAPHOR if query.marks & MARK_ANAPHOR else 0)
+
+
+def kind_of(query: TextAnalysis) -> str:
+    """Question type, empty when the text asks nothing."""
+    return question_type(query.asked) if query.asks else ""
+
+
+def meta_share(term: str, cues: int) -> float:
+    """Share of its weight that a term keeps in a question with these cues."""
+    if cues & (CUE_RECALL | CUE_ORDER | CUE_SUMMARY) and term in _PROFILE_META_TERMS:
+        return PROFILE_META_SHARE
+    return 1.0

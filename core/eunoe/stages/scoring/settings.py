@@ -1,0 +1,88 @@
+"""Settings of scoring: every constant in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class SignalWeights:
+    """What each signal adds to the log-odds that a message is needed.
+
+    Values are rounded; halving or doubling any one of them moves evidence recall by about a point.
+
+    Attributes:
+        own: Share of the question's weight that the message itself holds.
+        nearby: idf sum over 5 of the terms held here or up to two messages away.
+        hits: ``ln(1 + terms held)``.
+        around: Share held by the messages up to `reach` away, length-normalised.
+        segment: Share of the question's weight that occurs in the segment.
+        reply: Share held by the message before, when that one asks.
+        kind: Share of the question's thesaurus groups that the message touches.
+        kind_around: idf sum over 5 of the groups touched nearby.
+        speaker: Message of the one speaker who is meant (minus for the others).
+        user: Message of the user in a chat with an assistant.
+        when: Time words for a "when".
+        amount: Numbers for a "how many".
+        date: Closeness of the message's day to a date in the question.
+        novel: ``ln(1 + terms never used before in this chat)``: new words carry new facts.
+        standing: Rule or preference set by the user ("always ...", "I prefer ...").
+        first_person: The message says "I" or "my".
+        asks: The message is a question.
+        length: Per ``ln(tokens)``.
+        vector: Per standard deviation of the cosine with the question, where vectors are given.
+        tool: Message of a tool.
+    """
+
+    own: float = 0.5
+    nearby: float = 2.0
+    hits: float = 2.0
+    around: float = 1.5
+    segment: float = 1.5
+    reply: float = 1.5
+    kind: float = 1.0
+    kind_around: float = 1.0
+    speaker: float = 1.5
+    user: float = 1.0
+    when: float = 1.5
+    amount: float = 1.0
+    date: float = 5.0
+    novel: float = 0.5
+    standing: float = 1.5
+    first_person: float = 1.0
+    asks: float = -0.25
+    length: float = -0.5
+    vector: float = 0.7
+    tool: float = -0.7
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringSettings:
+    """Constants of scoring.
+
+    Attributes:
+        k1: BM25 saturation.
+        b: BM25 length normalisation.
+        mean_length: Terms of a message of ordinary length; fixed, so that a message's score does
+            not depend on how long the others are.
+        near: How much a neighbour's words count for a message, 0 to 1.
+        reach: Messages on each side that form the surroundings.
+        max_terms: Terms of the question that are used (the rarest).
+        date_falloff: Days after which a date's pull falls to 1/e.
+        segment_gap: Minutes of silence that start a new segment.
+        segment_size: Messages of a segment where nothing is dated.
+        offset: Log-odds at which relevance is one half.
+        weights: Weights of the signals.
+    """
+
+    k1: float = 1.2
+    b: float = 0.75
+    mean_length: float = 25.0
+    near: float = 0.6
+    reach: int = 6
+    max_terms: int = 32
+    date_falloff: float = 7.0
+    segment_gap: int = 240
+    segment_size: int = 24
+    offset: float = 10.0
+    weights: SignalWeights = field(default_factory=SignalWeights)
