@@ -40,7 +40,9 @@ class TokenBudget:
         _require_whole_tokens("max_tokens", self.max_tokens)
 
     @classmethod
-    def of_window(cls, context_tokens: int, *, ratio: float = 0.55, framing: int = 150) -> TokenBudget:
+    def of_window(
+        cls, context_tokens: int, *, ratio: float = 0.55, framing: int = 150
+    ) -> TokenBudget:
         """The budget that a share of a model's window leaves: ``int(window * ratio) - framing``.
 
         Source: Lethe, "Token Budget": 49,152 tokens at 0.55 less 150 are 26,883.

@@ -1,16 +1,17 @@
 """The errors of the house, by what the caller can do about them.
 
-    EunoeError
-    ├── BudgetError      (ValueError)   what may not be cut is larger than the budget
-    ├── SettingsError    (ValueError)   a setting is out of range or unknown
-    ├── ConversationError (ValueError)  the input is not a list of messages
-    ├── ChatFileError    (ValueError)   a chat file cannot be read; says file and place
-    └── BackendError     (RuntimeError) a service outside the process failed
+EunoeError
+├── BudgetError      (ValueError)   what may not be cut is larger than the budget
+├── SettingsError    (ValueError)   a setting is out of range or unknown
+├── ConversationError (ValueError)  the input is not a list of messages
+├── ChatFileError    (ValueError)   a chat file cannot be read; says file and place
+├── BackendError     (RuntimeError) a service outside the process failed
+└── TimeIsOverError  (TimeoutError) a step was given up; the pipeline answers without it
 
-    try:
-        result = orchestrator.process_sync(conversation)
-    except BudgetError as error:
-        print(f"{error.needed - error.allowed} tokens too many")
+try:
+    result = orchestrator.process_sync(conversation)
+except BudgetError as error:
+    print(f"{error.needed - error.allowed} tokens too many")
 """
 
 from __future__ import annotations
@@ -80,3 +81,7 @@ class ChatFileError(EunoeError, ValueError):
 
 class BackendError(EunoeError, RuntimeError):
     """A service outside the process (Redis, an endpoint) failed or did not answer in time."""
+
+
+class TimeIsOverError(EunoeError, TimeoutError):
+    """A step was given up because the request's time is over; never reaches the caller."""

@@ -70,7 +70,7 @@ PROFILES: dict[str, ProviderProfile] = {
             alternate=True,
             blank_refused=True,
             call_id_length=9,
-            source="mistral-common, request validation: role order, tool call ids of nine characters",
+            source="mistral-common, request validation: order of roles, call ids of nine letters",
         ),
         ProviderProfile(
             name="deepseek",

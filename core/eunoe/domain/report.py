@@ -220,16 +220,20 @@ class Report:
         limit = f" of {self.budget:,} allowed" if self.budget else ", no limit"
         about = "about " if self.estimated else ""
         lines = [
-            f"sent {about}{self.tokens_after:,} tokens{limit}; the whole chat has {self.tokens_before:,}",
+            (
+                f"sent {about}{self.tokens_after:,} tokens{limit}; "
+                f"the whole chat has {self.tokens_before:,}"
+            ),
             f"policy {self.policy}, rules of {self.profile}, counted by {self.tokenizer}",
-            "messages: " + (", ".join(f"{n} {fate}" for fate, n in self.counts().items()) or "none"),
+            "messages: "
+            + (", ".join(f"{n} {fate}" for fate, n in self.counts().items()) or "none"),
         ]
         if self.recall_reason:
             lines.append(f"recall: {self.recall_reason}")
         if self.certificate is not None:
             lines.append(
-                f"the choice has at least {100 * self.certificate.ratio:.0f} % of the best possible "
-                "value under this scoring"
+                f"the choice has at least {100 * self.certificate.ratio:.0f} % of the best "
+                "possible value under this scoring"
             )
         lines += [f"mended: {x}" for x in self.mended]
         lines += [f"still broken: {x}" for x in self.violations]

@@ -48,8 +48,8 @@ class Settings:
         stub_characters: length of a stub that stands for an elided result.
         read_flags: whether ``!flags`` in user messages are read.
         locked_flags: names of flags that users may not use.
-        scale_by_family: whether models whose own vocabulary is not on this machine are counted by
-            a neighbour's tokens times a factor for their family, instead of these tokens as they are.
+        scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
+            the common tokenizer times a factor for its family, instead of without a factor.
         memory_bytes: bound on what is remembered between requests, in bytes.
 
     Raises:
@@ -85,4 +85,6 @@ class Settings:
             if field.name in _SETTING_RANGES and not low <= value <= high:
                 raise SettingsError(field.name, value, f"from {low:g} to {high:g}")
         if self.low_water >= self.high_water:
-            raise SettingsError("low_water", self.low_water, f"below high_water {self.high_water:g}")
+            raise SettingsError(
+                "low_water", self.low_water, f"below high_water {self.high_water:g}"
+            )

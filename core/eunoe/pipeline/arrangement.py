@@ -85,13 +85,14 @@ def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> lis
     return out
 
 
-def _joined(
-    out: list[Slot], place: int, slot: Slot, read: ReadMessage, mended: list[str]
-) -> Slot:
+def _joined(out: list[Slot], place: int, slot: Slot, read: ReadMessage, mended: list[str]) -> Slot:
     """The user message with the unanswered one before it; ``out`` loses what is joined."""
     earlier = out[place:]
     del out[place:]
-    if len(earlier) == 1 and min(slot.message.shape.substance, earlier[0].message.shape.substance) < 2:
+    if (
+        len(earlier) == 1
+        and min(slot.message.shape.substance, earlier[0].message.shape.substance) < 2
+    ):
         mended.append("a blank user message was left out, since roles must alternate")
         return slot if slot.message.shape.substance == 2 else earlier[0]
     if not slot.whole_characters:
@@ -99,14 +100,16 @@ def _joined(
         return slot
     parts = tuple(i for s in earlier for i in s.parts) + slot.parts
     if len(earlier) == 1:
-        raw = merged_users(earlier[0].raw, slot.raw)
+        raw: Mapping[str, Any] = merged_users(earlier[0].raw, slot.raw)
         mended.append("two user messages in a row were merged, since roles must alternate")
     else:
         quotations = [
             Quotation(0, s.message.role, text) for s in earlier if (text := spoken_text(s.message))
         ]
         raw = with_text_in_front(slot.raw, quote_block(quotations)) if quotations else slot.raw
-        mended.append("tool steps that never came to an answer were quoted before the next question")
+        mended.append(
+            "tool steps that never came to an answer were quoted before the next question"
+        )
     return Slot(slot.index, raw, read(raw), True, slot.fate, parts)
 
 

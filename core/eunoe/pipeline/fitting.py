@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eunoe.domain.atom import Atom
 from eunoe.domain.errors import BudgetError
+from eunoe.domain.message import Message
 from eunoe.domain.report import Fate, Overrun
 from eunoe.pipeline.policies import whole_view
 from eunoe.pipeline.request import LIST_TOKENS, Request
@@ -15,7 +16,7 @@ _LEAST_CLIP_TOKENS = 24
 
 
 def fit_view(request: Request, view: View) -> Built:
-    """Build the view; while it is over the budget, leave out the oldest turn, then what was recalled.
+    """Build the view; while it is over the budget, leave out what was recalled, then old turns.
 
     The view is changed in place, so that the report says what was sent. The result may still be
     over the budget: then the current turn alone is too large.
@@ -29,7 +30,7 @@ def fit_view(request: Request, view: View) -> Built:
 
 
 def _give_way(request: Request, view: View, excess: int) -> bool:
-    """Leave out quoted atoms of least relevance, else the oldest turns; False if nothing is left."""
+    """Leave out quoted atoms of least relevance, else the oldest turns; False if none is left."""
     if view.quoted:
         freed, scored = 0, view.scored
         order = sorted(
@@ -62,8 +63,8 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
     """The current turn alone, shortened until it fits.
 
     Finished results of the running loop become stubs, the oldest first; then results are clipped;
-    then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, the user's own message. The task and the newest
-    step stay.
+    then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, the
+    user's own message is clipped. The task and the newest step stay.
 
     Raises:
         BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
@@ -129,9 +130,12 @@ def _stub_text(request: Request, i: int) -> str | None:
 def _leave_out_steps(request: Request, view: View, built: Built) -> Built:
     """Leave out the oldest finished steps of the running turn, in steps down to the low mark.
 
-    The task and the newest step stay.
+    The task and the newest step stay. Where the turn holds reasoning every step stays, since
+    providers want all of it back until the turn ends.
     """
     start, size = request.turn_start, len(request.entries)
+    if any(_holds_reasoning(m) for m in request.messages[start:]):
+        return built
     sizes = [_shortened_tokens(request, view, i) for i in range(start, size)]
     steps = [
         a
@@ -148,6 +152,11 @@ def _leave_out_steps(request: Request, view: View, built: Built) -> Built:
             view.reasons[i] = "an old step of a running turn that is larger than the budget"
     view.truncated = view.truncated or bool(chosen)
     return build_view(request, view) if chosen else built
+
+
+def _holds_reasoning(message: Message) -> bool:
+    shape = message.shape
+    return shape.thinks or shape.reasoning_field or "reasoning" in message.parts
 
 
 def _shortened_tokens(request: Request, view: View, i: int) -> int:

@@ -32,6 +32,6 @@ def need_of_recall(request: Request, scored: Scored, start: int) -> RecallNeed:
     if wish:
         return RecallNeed("deep", "recall was asked for")
     query = request.entries[request.question].analysed()
-    if not query.is_question or query.words > 40 or outside <= inside:
+    if not query.asks or query.words > 40 or outside <= inside:
         return RecallNeed("none", "the window holds what the question needs")
     return RecallNeed("deep", "an older message answers the question better than the window does")

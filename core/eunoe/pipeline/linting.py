@@ -33,7 +33,5 @@ def lint(
         total = sum(count_messages_batch(read, counter)) + (3 if read else 0)
         total += count_tools(tools, counter) if tools else 0
         if total > budget:
-            found.append(
-                Violation("over-budget", len(read), f"{total} tokens, {budget} allowed")
-            )
+            found.append(Violation("over-budget", len(read), f"{total} tokens, {budget} allowed"))
     return tuple(found)

@@ -98,7 +98,7 @@ class ContentMemory:
 
 def _content_key(raw: Mapping[str, Any]) -> bytes:
     try:
-        return marshal.dumps(raw, 2)
+        return marshal.dumps(dict(raw), 2)
     except (ValueError, TypeError):
         return repr(raw).encode("utf-8", "surrogatepass")
 

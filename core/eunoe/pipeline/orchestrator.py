@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,15 +13,16 @@ from eunoe.domain.conversation import Conversation
 from eunoe.domain.errors import SettingsError
 from eunoe.domain.ports import TokenCounter
 from eunoe.domain.profile import profile_of
-from eunoe.domain.report import DecisionList, Fate, Overrun, Placement, Report
+from eunoe.domain.report import Overrun, Placement
 from eunoe.domain.settings import POLICY_NAMES, Settings
 from eunoe.pipeline.fitting import fit_view, list_tokens, shorten_turn
 from eunoe.pipeline.memory import ChatMemory, ContentMemory, count_entries
-from eunoe.pipeline.policies import decide, whole_view
+from eunoe.pipeline.policies import decide_in_time, whole_view
+from eunoe.pipeline.reporting import make_report
 from eunoe.pipeline.request import Request, strip_flags
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.pipeline.transcript import Transcript, last_turn_start
-from eunoe.pipeline.view import Built, View, fates_of
+from eunoe.pipeline.view import Built, View
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PriceLookup, affordable_tokens, depends_on_price
 from eunoe.stages.counting.message_cost import count_tools
@@ -41,7 +43,7 @@ class ContextOrchestrator:
         budget: how much may be sent; none means no limit.
         settings: the knobs.
         on_overflow: what to do when the system messages and the current turn alone are too large:
-            ``raise`` a ``BudgetError``, ``truncate`` the user's message, or ``keep`` them as they are.
+            ``raise`` a ``BudgetError``, ``truncate`` the user's message, or ``keep`` them whole.
         token_counter: counts tokens; by default the tokenizer of the model, if its vocabulary is
             on this machine, else an estimate. Never the network.
         flag_cap: tokens to which flags such as ``!full`` may raise the budget; by default no flag
@@ -85,9 +87,19 @@ class ContextOrchestrator:
         session_id: str | None = None,
         policy: str | None = None,
         budget: Budget | None = None,
+        deadline: float | None = None,
     ) -> OrchestratorResult:
-        """The same as ``process_sync``, with the work off the event loop."""
-        return await asyncio.to_thread(
+        """The same as ``process_sync``, with the work off the event loop.
+
+        Args:
+            deadline: seconds after which scoring is given up and the newest turns are sent instead,
+                with the same guarantees; the report says so. None waits.
+
+        A cancelled task ends its work at the next step.
+        """
+        given_up = threading.Event()
+        timer = asyncio.get_running_loop().call_later(deadline, given_up.set) if deadline else None
+        work = asyncio.to_thread(
             self.process_sync,
             conversation,
             model_id=model_id,
@@ -98,7 +110,16 @@ class ContextOrchestrator:
             session_id=session_id,
             policy=policy,
             budget=budget,
+            expired=given_up.is_set,
         )
+        try:
+            return await work
+        except asyncio.CancelledError:
+            given_up.set()
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     def process_sync(
         self,
@@ -112,6 +133,7 @@ class ContextOrchestrator:
         session_id: str | None = None,
         policy: str | None = None,
         budget: Budget | None = None,
+        expired: Callable[[], bool] | None = None,
     ) -> OrchestratorResult:
         """The list that the model should see now.
 
@@ -125,12 +147,14 @@ class ContextOrchestrator:
             session_id: whose chat; plays no part in what is chosen.
             policy: over the settings' policy, for this request.
             budget: over the orchestrator's budget, for this request.
+            expired: asked between steps; once it says True, scoring is given up and the newest
+                turns are sent instead.
 
         Returns:
             The caller's own objects in order, unless something had to be cut or mended.
 
         Raises:
-            BudgetError: the part that may not be cut is too large, and ``on_overflow`` is ``raise``.
+            BudgetError: what may not be cut is too large, and ``on_overflow`` is ``raise``.
             SettingsError: an unknown profile or policy.
         """
         name = policy or self.settings.policy
@@ -167,6 +191,7 @@ class ContextOrchestrator:
                 ),
                 flags=flags,
                 allowed=max(0, limit - tool_tokens - reserve) if limit else None,
+                expired=expired if expired is not None else _never,
             )
             return self._answer(
                 conversation, request, flags.now.policy or name, limit, tool_tokens, reserve
@@ -199,7 +224,7 @@ class ContextOrchestrator:
             view, built, overrun = None, None, None
         else:
             view, built, overrun = self._decide(request, policy, fits)
-        report = _make_report(request, view, built, overrun, before)
+        report = make_report(request, view, built, overrun, before)
         report = replace(
             report,
             policy=policy,
@@ -226,17 +251,21 @@ class ContextOrchestrator:
     def _decide(
         self, request: Request, policy: str, fits: bool
     ) -> tuple[View, Built, Overrun | None]:
-        """The view by the policy; by the whole history if that fits; by the turn alone if it must."""
+        """The whole history if that fits, else the policy's view, else the turn alone."""
         if fits or policy == "off":
             view = whole_view(request)
             built = fit_view(request, view) if policy != "off" else _build_whole(request, view)
             if request.allowed is None or built.tokens <= request.allowed or policy == "off":
                 return view, built, None
-        view = decide(request, policy)
+        view = decide_in_time(request, policy)
         built = fit_view(request, view)
         if request.allowed is None or built.tokens <= request.allowed:
             return view, built, None
         return shorten_turn(request, self.on_overflow)
+
+
+def _never() -> bool:
+    return False
 
 
 def model_counter(model_id: str | None, scale_by_family: bool) -> TokenCounter:
@@ -269,33 +298,3 @@ def _settings_by_flags(
     if pair_coherence is not None:
         settings = replace(settings, pair_coherence=pair_coherence)
     return settings if tool_penalty is None else replace(settings, tool_penalty=tool_penalty)
-
-
-def _make_report(
-    request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
-) -> Report:
-    line = request.timeline
-    tokens: Sequence[int] = line.tokens[1:] - line.tokens[:-1]  # type: ignore[assignment]
-    counter, size = request.counter, len(request.entries)
-    fates = (
-        dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
-    )
-    scores = view.scored.values if view is not None and view.scored is not None else ()
-    return Report(
-        decisions=DecisionList(tokens, fates, scores, view.reasons if view else {}),
-        tokens_before=before,
-        tokens_after=before if built is None else built.tokens,
-        budget=0,
-        tokenizer=counter.name,
-        estimated=not counter.exact,
-        profile=request.profile.name,
-        cut=view.cut if view else None,
-        recalled=sum(1 for f in fates.values() if f is Fate.RECALLED),
-        recall_reason=view.recall_reason if view else "",
-        certificate=view.certificate if view else None,
-        mended=tuple(built.mended) if built else (),
-        warnings=request.flags.warnings,
-        violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
-        truncated=view.truncated if view else False,
-        infeasible=overrun,
-    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eunoe.domain.atom import Atom
+from eunoe.domain.errors import TimeIsOverError
 from eunoe.domain.report import Cut
 from eunoe.pipeline.gate import need_of_recall
 from eunoe.pipeline.recall import Choice, choose_atoms, score_history
@@ -33,6 +34,20 @@ def decide(request: Request, policy: str) -> View:
     return stable_view(request) if policy == "stable" else whole_view(request)
 
 
+def decide_in_time(request: Request, policy: str) -> View:
+    """The view that a policy wants; the newest turns that fit once the time is over."""
+    if not request.expired():
+        try:
+            return decide(request, policy)
+        except TimeIsOverError:
+            pass
+    view = window_view(request)
+    view.warnings = (
+        "the deadline passed before the history was scored: the newest turns are sent",
+    )
+    return view
+
+
 def context_start(request: Request) -> int:
     """Where ``!context=N`` lets the history begin; 0 without the flag."""
     wanted = request.flags.now.context
@@ -52,9 +67,7 @@ def forced_atoms(request: Request) -> list[Atom]:
     """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages."""
     flags, now = request.flags.by_message, request.flags.now
     wanted = {
-        i
-        for i, f in flags.items()
-        if f.pin or (now.keep_tag is not None and f.tag == now.keep_tag)
+        i for i, f in flags.items() if f.pin or (now.keep_tag is not None and f.tag == now.keep_tag)
     }
     if now.recent:
         size = request.turn_start
@@ -115,9 +128,7 @@ def stable_view(request: Request) -> View:
     )
     fresh = window.fresh
     if size > asked:
-        window = replay_window(
-            request.timeline, marks, start=window.start, after=asked, stop=size
-        )
+        window = replay_window(request.timeline, marks, start=window.start, after=asked, stop=size)
         fresh = window.fresh
     if window.fits:
         view.quoted = list(recalled.atoms)
@@ -202,4 +213,3 @@ def _with_forced(
     view.in_place.sort(key=lambda a: a.first)
     view.quoted.sort(key=lambda a: a.first)
     return view
-

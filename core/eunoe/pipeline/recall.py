@@ -52,7 +52,7 @@ def score_history(request: Request) -> Scored:
     if request.question is None or not size:
         return Scored(np.zeros(size))
     query = request.entries[request.question].analysed()
-    values = request.transcript.indexed().relevance(query, upto=size).values
+    values = request.transcript.indexed(request.expired).relevance(query, upto=size).values
     return Scored(weigh_by_flags(request, values))
 
 

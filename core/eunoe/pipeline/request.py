@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -111,6 +111,7 @@ class Request:
         settings: the knobs, flags of this turn already applied.
         flags: what was read of the flags.
         allowed: tokens allowed for messages and list framing; None without a limit.
+        expired: whether the time for scoring is over.
     """
 
     raws: tuple[Mapping[str, Any], ...]
@@ -122,6 +123,7 @@ class Request:
     settings: Settings
     flags: ReadFlags
     allowed: int | None
+    expired: Callable[[], bool]
 
     @property
     def turn_start(self) -> int:
@@ -142,7 +144,9 @@ class Request:
         before = self.messages[i - 1] if i else None
         if opens_turn(self.messages[i], before):
             return i
-        return next((k for k in range(i, len(self.messages)) if opens_turn(self.messages[k], None)), None)
+        return next(
+            (k for k in range(i, len(self.messages)) if opens_turn(self.messages[k], None)), None
+        )
 
     @cached_property
     def current_atoms(self) -> list[Atom]:

@@ -101,7 +101,9 @@ class SlotMaker:
             raw = missing_result(call_id, NO_RESULT)
             stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB))
         calls = ", ".join(str(c) for c in atom.unanswered)
-        self.mended.append(f"[{atom.indices[0]}] no result was recorded for {calls}; a stub says so")
+        self.mended.append(
+            f"[{atom.indices[0]}] no result was recorded for {calls}; a stub says so"
+        )
         return [*slots[:behind], *stubs, *slots[behind:]]
 
     def _slot(self, i: int) -> Slot | None:

@@ -6,16 +6,20 @@ at each request.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from eunoe.domain.atom import Atom
+from eunoe.domain.errors import TimeIsOverError
 from eunoe.domain.message import Message
 from eunoe.pipeline.memory import ContentEntry, Grown
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.window import Timeline
+
+_CHECK_EVERY = 64
 
 
 class GrowingColumn:
@@ -90,7 +94,7 @@ class Transcript(Grown):
         bounds = turn_bounds(messages)
         first_turn = len(self.turns)
         self.turns.extend([start + b for b in bounds[:-1]])
-        for k, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False)):
+        for k, (low, high) in enumerate(pairwise(bounds)):
             atoms = build_atoms(messages, low, high, first_turn + k, self.used_ids)
             self._add_turn([shifted_atom(a, start) for a in atoms], start + low, start + high)
             self.used_ids.update(m.answers for m in messages[low:high] if m.is_result)
@@ -111,10 +115,16 @@ class Transcript(Grown):
                 holder[i - low] = base + k
         self.atom_of_message.extend(holder)
 
-    def indexed(self) -> RelevanceIndex:
-        """The relevance index over all finished turns."""
+    def indexed(self, expired: Callable[[], bool]) -> RelevanceIndex:
+        """The relevance index over all finished turns; what was indexed before is not read again.
+
+        Raises:
+            TimeIsOverError: ``expired`` says so; what was indexed by then is kept.
+        """
         turns = self.turn_of_message.view()
         for i in range(len(self.index), len(self.entries)):
+            if i % _CHECK_EVERY == 0 and expired():
+                raise TimeIsOverError("indexing was given up")
             entry = self.entries[i]
             self.index.append(entry.analysed(), turn=int(turns[i]), tokens=entry.tokens)
         return self.index
@@ -172,7 +182,9 @@ def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> 
     return Timeline(
         tokens=_running_sum(transcript.tokens, own),
         system_tokens=_running_sum(transcript.system_tokens, system),
-        turn_starts=np.append(transcript.turns.view(), [base] if open_turn else []).astype(np.int64),
+        turn_starts=np.append(transcript.turns.view(), [base] if open_turn else []).astype(
+            np.int64
+        ),
         requests=np.append(transcript.requests.view(), asked).astype(np.int64),
     )
 

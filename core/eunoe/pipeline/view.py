@@ -25,7 +25,7 @@ class View:
         left_out: first messages of atoms of the current turn that are left out.
         reasons: why some messages met their fate.
         scored: relevance, where there was a question to score against.
-        cut, recall_reason, certificate, truncated: for the report.
+        cut, recall_reason, certificate, truncated, warnings: for the report.
     """
 
     in_place: list[Atom]
@@ -38,6 +38,7 @@ class View:
     recall_reason: str = ""
     certificate: Certificate | None = None
     truncated: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,9 +70,7 @@ def build_view(request: Request, view: View) -> Built:
     atoms = [*view.in_place, *current]
     for atom in unrepeated(request, atoms, maker.mended):
         problem = maker.problem_of(atom)
-        if not problem:
-            slots += maker.slots_of(atom)
-        elif atom.system:
+        if not problem or atom.system:
             slots += maker.slots_of(atom)
         else:
             maker.mended.append(f"[{atom.first}] left out of the list: {problem}")
@@ -89,7 +88,9 @@ def build_view(request: Request, view: View) -> Built:
             request.profile,
             request.read,
             most_tokens=most_quoted_tokens(request, quoted, block),
-            question_tokens=0 if request.question is None else request.entries[request.question].tokens,
+            question_tokens=0
+            if request.question is None
+            else request.entries[request.question].tokens,
         )
     slots = arrange_slots(slots, request.profile, request.read, maker.mended)
     tokens = request.count([s.raw for s in slots if s.most_tokens is None])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from eunoe.domain.flag import NO_FLAGS, FlagReading, Flags
 from eunoe.domain.settings import POLICY_NAMES
@@ -69,7 +70,7 @@ def read_flags(text: str) -> FlagReading | None:
     )
 
 
-def _flag_value(name: str, value: str | None) -> tuple[dict[str, object], str]:
+def _flag_value(name: str, value: str | None) -> tuple[dict[str, Any], str]:
     """-> the change to ``Flags``, and what is wrong with the value."""
     if name in _SWITCHES:
         if value is not None and value.lower() not in _YES + _NO:
@@ -92,7 +93,7 @@ def _flag_value(name: str, value: str | None) -> tuple[dict[str, object], str]:
     return {name: value}, ""
 
 
-def _flag_factor(name: str, value: str) -> tuple[dict[str, object], str]:
+def _flag_factor(name: str, value: str) -> tuple[dict[str, Any], str]:
     smallest, largest = _FACTORS[name]
     try:
         number = float(value)
@@ -108,7 +109,7 @@ def _example_value(name: str) -> str:
 
 
 def lock_flags(reading: FlagReading, locked: Sequence[str]) -> tuple[FlagReading, tuple[str, ...]]:
-    """The reading without the flags that the operator locked, and the names that were locked out."""
+    """The reading without the flags that the operator locked, and the names of those."""
     names = {"norecall": "recall"}
     hit = tuple(n for n in locked if _flag_is_set(reading.flags, names.get(n, n)))
     if not hit:
@@ -116,7 +117,9 @@ def lock_flags(reading: FlagReading, locked: Sequence[str]) -> tuple[FlagReading
     back = {names.get(n, n): getattr(NO_FLAGS, names.get(n, n)) for n in hit}
     return (
         replace(
-            reading, flags=replace(reading.flags, **back), standing=replace(reading.standing, **back)
+            reading,
+            flags=replace(reading.flags, **back),
+            standing=replace(reading.standing, **back),
         ),
         hit,
     )

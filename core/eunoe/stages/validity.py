@@ -6,6 +6,7 @@ Sources: see ``ProviderProfile.source`` of each profile in ``eunoe.domain.profil
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from eunoe.domain.message import KNOWN_ROLES, Message
 from eunoe.domain.profile import ProviderProfile
@@ -46,22 +47,31 @@ def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
             elif j < last:
                 yield Violation("unanswered", i, "a function call without result")
         elif message.calls:
-            ids = [c.id for c in message.calls]
-            if len(set(ids)) < len(ids):
-                yield Violation("duplicate-call", i, "one id for two calls")
-            got: set[str | None] = set()
-            while j < last and messages[j].role == "tool":
-                answer = messages[j].answers
-                if answer not in ids:
-                    yield Violation("orphan", j, f"a result without its call {answer!r}")
-                elif answer in got:
-                    yield Violation("duplicate-result", j, f"a second result for {answer!r}")
-                got.add(answer)
-                j += 1
-            missing = [str(c) for c in ids if c not in got]
-            if missing and (got or j < last):
-                yield Violation("unanswered", i, f"calls without result: {', '.join(missing)}")
+            found, j = _check_results(messages, i)
+            yield from found
         i = j
+
+
+def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation], int]:
+    """What is wrong with the results behind the call at ``i``, and where they end."""
+    ids = [c.id for c in messages[i].calls]
+    found: list[Violation] = []
+    if len(set(ids)) < len(ids):
+        found.append(Violation("duplicate-call", i, "one id for two calls"))
+    got: set[str | None] = set()
+    j = i + 1
+    while j < len(messages) and messages[j].role == "tool":
+        answer = messages[j].answers
+        if answer not in ids:
+            found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
+        elif answer in got:
+            found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
+        got.add(answer)
+        j += 1
+    missing = [str(c) for c in ids if c not in got]
+    if missing and (got or j < len(messages)):
+        found.append(Violation("unanswered", i, f"calls without result: {', '.join(missing)}"))
+    return found, j
 
 
 def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
@@ -80,7 +90,7 @@ def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Itera
             yield Violation("no-user", 0, "there is no user message")
     if profile.alternate:
         seen = [i for i in body if is_visible_turn(messages[i])]
-        for i, j in zip(seen, seen[1:], strict=False):
+        for i, j in pairwise(seen):
             if messages[i].role == messages[j].role:
                 yield Violation(
                     "alternation", j, f"{messages[j].role} follows {messages[i].role} at {i}"

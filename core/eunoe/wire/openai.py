@@ -41,9 +41,9 @@ def read_message(raw: Mapping[str, Any]) -> Message:
     parts = _content_parts(content)
     calls = _read_calls(raw, parts)
     text = "\n".join(t for p in parts if (t := _part_text(p)))
-    answers = raw.get("tool_call_id")
+    answers = _id_text(raw.get("tool_call_id"))
     if answers is None and role == "function":
-        answers = raw.get("name")
+        answers = _id_text(raw.get("name"))
     name = raw.get("name")
     return Message(
         digest=_content_digest(raw),
@@ -51,7 +51,7 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         text=text,
         name=name if isinstance(name, str) and name else None,
         calls=calls,
-        answers=answers if isinstance(answers, str) else None,
+        answers=answers,
         pieces=() if isinstance(content, str) else _part_pieces(parts),
         reasoning=reasoning if isinstance(reasoning := raw.get("reasoning_content"), str) else "",
         media=tuple(kind for p in parts if (kind := _media_kind(p)) is not None),
@@ -75,8 +75,16 @@ def _read_plain(role: str, content: str) -> Message:
 
 def _content_digest(raw: Mapping[str, Any]) -> str:
     known = {str(k): v for k, v in raw.items() if k not in _HOST_KEYS}
-    dumped = json.dumps(known, sort_keys=True, default=repr, separators=(",", ":"))
-    return hashlib.sha256(dumped.encode()).hexdigest()[:24]
+    dumped = _json_or_repr(known, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(dumped.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _json_or_repr(value: object, **options: Any) -> str:
+    """The value as JSON; as Python writes it where JSON cannot hold its keys."""
+    try:
+        return json.dumps(value, default=repr, **options)
+    except (TypeError, ValueError):
+        return repr(value)
 
 
 def _content_parts(content: object) -> list[Mapping[str, Any]]:
@@ -125,7 +133,7 @@ def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
         if any(isinstance(t, str) for t in texts):
             pieces += [t for t in texts if isinstance(t, str) and t]
         else:
-            dumped = json.dumps(part, ensure_ascii=False, default=repr)
+            dumped = _json_or_repr(part, ensure_ascii=False)
             pieces.append(_BASE64_RUN.sub("", dumped))
     return tuple(pieces)
 
@@ -133,7 +141,7 @@ def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
 def _argument_text(value: object) -> str:
     if isinstance(value, str):
         return value
-    return "" if not value else json.dumps(value, ensure_ascii=False, default=repr)
+    return "" if not value else _json_or_repr(value, ensure_ascii=False)
 
 
 def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
@@ -159,7 +167,9 @@ def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple
         kind = _block_type(part)
         if kind not in CALL_BLOCK_TYPES:
             continue
-        call_id = _id_text(part.get("call_id" if kind.endswith("_call") and "call_id" in part else "id"))
+        call_id = _id_text(
+            part.get("call_id" if kind.endswith("_call") and "call_id" in part else "id")
+        )
         if call_id is None or call_id not in seen:
             arguments = _argument_text(part.get("arguments") or part.get("input"))
             calls.append(ToolCall(call_id, str(part.get("name") or ""), arguments))
@@ -180,9 +190,11 @@ def _read_shape(
 ) -> MessageShape:
     role, content = raw.get("role"), raw.get("content")
     kinds = [_block_type(p) for p in parts]
-    used = {p.get("id") for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES}
+    used = {
+        _id_text(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES
+    }
     answered = {
-        p.get("tool_use_id") or p.get("tool_call_id")
+        _id_text(p.get("tool_use_id") or p.get("tool_call_id"))
         for p, k in zip(parts, kinds, strict=True)
         if k.endswith("_tool_result") or k == "server_tool_result"
     }
@@ -201,7 +213,9 @@ def _read_shape(
         server_use_open=assistant_blocks and bool(used - answered),
         item_ids=tuple(str(p["id"]) for p in parts if p.get("id")) if assistant_blocks else (),
         asks_approval=tuple(
-            str(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k == "mcp_approval_request"
+            str(p.get("id"))
+            for p, k in zip(parts, kinds, strict=True)
+            if k == "mcp_approval_request"
         ),
         approves=tuple(
             str(p.get("approval_request_id"))
@@ -232,9 +246,7 @@ def _substance(
 
 def _has_half_character(raw: Mapping[str, Any]) -> bool:
     try:
-        json.dumps(raw, ensure_ascii=False, default=repr).encode()
+        _json_or_repr(raw, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return True
-    except (TypeError, ValueError):
-        return False
     return False

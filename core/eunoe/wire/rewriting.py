@@ -43,17 +43,17 @@ ELISION = "… "
 def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, Any]:
     """The message with ``…`` in place of the first characters of its first text.
 
-    Whatever is taken out of a text leaves a mark, flags too: the reader can see that it is not whole.
+    Whatever is taken out of a text leaves a mark, flags too: a reader sees that it is not whole.
     """
     content = raw.get("content")
     if isinstance(content, str):
         return {**raw, "content": ELISION + content[prefix_length:]}
     parts = list(content) if isinstance(content, list) else []
     for i, part in enumerate(parts):
-        if isinstance(part, str):
+        if isinstance(part, str) and part:
             parts[i] = ELISION + part[prefix_length:]
             break
-        if isinstance(part, Mapping) and isinstance(part.get("text"), str):
+        if isinstance(part, Mapping) and isinstance(part.get("text"), str) and part["text"]:
             parts[i] = {**part, "text": ELISION + part["text"][prefix_length:]}
             break
     return {**raw, "content": parts}

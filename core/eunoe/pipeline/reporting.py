@@ -1,0 +1,47 @@
+"""The account of a request: what became of each message, and the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eunoe.domain.report import DecisionList, Fate, Overrun, Report
+from eunoe.pipeline.request import Request
+from eunoe.pipeline.view import Built, View, fates_of
+
+
+def make_report(
+    request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
+) -> Report:
+    """The report; totals that the caller knows better (tools, limits) are filled in there.
+
+    Args:
+        view, built: None if the input went through as it was.
+        overrun: what did not fit, if it went on anyway.
+        before: tokens of the input, list framing included.
+    """
+    line = request.timeline
+    tokens: Sequence[int] = line.tokens[1:] - line.tokens[:-1]  # type: ignore[assignment]
+    counter, size = request.counter, len(request.entries)
+    fates = (
+        dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
+    )
+    scored = view.scored if view is not None else None
+    scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
+    return Report(
+        decisions=DecisionList(tokens, fates, scores, view.reasons if view else {}),
+        tokens_before=before,
+        tokens_after=before if built is None else built.tokens,
+        budget=0,
+        tokenizer=counter.name,
+        estimated=not counter.exact,
+        profile=request.profile.name,
+        cut=view.cut if view else None,
+        recalled=sum(1 for f in fates.values() if f is Fate.RECALLED),
+        recall_reason=view.recall_reason if view else "",
+        certificate=view.certificate if view else None,
+        mended=tuple(built.mended) if built else (),
+        warnings=(*request.flags.warnings, *(view.warnings if view else ())),
+        violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
+        truncated=view.truncated if view else False,
+        infeasible=overrun,
+    )
