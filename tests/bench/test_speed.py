@@ -6,16 +6,14 @@ import random
 from typing import Any
 
 import pytest
+
+from eunoe import ContextOrchestrator, Conversation, TokenBudget
 from make_filter import TARGET
 from plugin_host import load_plugin
 
-from eunoe import ContextOrchestrator, Conversation, TokenBudget
-
 pytestmark = pytest.mark.bench
 
-WORDS = ("harbour", "invoice", "weather", "error", "bicycle", "deadline", "budget", "river", "memory")
-    "harbour invoice weather error bicycle parse deadline budget river memory turn answer".split()
-)
+WORDS = "harbour invoice weather error bicycle deadline budget river memory answer".split()
 
 
 def long_chat(messages: int) -> list[dict[str, Any]]:
