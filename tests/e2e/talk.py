@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 FILTER = "eunoe"
@@ -44,6 +45,13 @@ def long_chat(turns: int, size: int = 40) -> list[tuple[str, str]]:
 def as_messages(chat: list[tuple[str, str]]) -> list[dict[str, Any]]:
     """The chat as a program sends it."""
     return [{"role": role, "content": text} for role, text in chat]
+
+
+def told_tokens(status: str) -> float:
+    """How many tokens a status line says were sent."""
+    found = re.match(r"sent ≈?([\d.]+)(k?) of ", status)
+    assert found, status
+    return float(found[1]) * (1000 if found[2] else 1)
 
 
 def office_chat() -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ from e2e.talk import (
     WINDOW_MODEL,
     as_messages,
     long_chat,
+    told_tokens,
     words,
 )
 from e2e.upstream import Upstream, text_of
@@ -76,6 +77,7 @@ def test_a_workspace_model_has_the_window_of_its_base_and_its_own_prompt_counts(
     assert turn.message["content"].startswith("echo: ")
     assert text_of(fresh.requests[0].messages[0]).startswith("You are a tutor.")
     assert _judged(fresh, WINDOW * 85 // 100) == 1
+    assert told_tokens(turn.status_lines[0]) == pytest.approx(fresh.requests[0].tokens, rel=0.1)
 
 
 def test_an_answer_made_again_sees_the_same_chat(admin: WebApi, fresh: Upstream) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from e2e import setup_host
 from e2e.host import Host
-from e2e.talk import FILTER, PLAIN_MODEL
+from e2e.talk import FILTER, PLAIN_MODEL, WINDOW, WINDOW_MODEL, long_chat, told_tokens, words
 from e2e.upstream import Upstream
 from e2e.webapi import WebApi
 
@@ -21,6 +21,15 @@ from eunoe_openwebui import Filter as Whole
 class Filter(Whole):
     def _work(self, request, valves):
         raise RuntimeError("secret of the chat")
+'''
+INLET_ALONE = '''"""
+title: eunoe, as a host before 0.11.2 runs it
+"""
+from eunoe_openwebui import Filter as Whole
+
+class Filter(Whole):
+    inlet = Whole.request
+    request = None
 '''
 JUNK = {
     "max_tokens": "lots",
@@ -61,12 +70,12 @@ def test_the_filter_is_active_and_known_by_its_front_matter(
 
 def test_a_user_may_ask_for_less_or_for_none(admin: WebApi, fresh: Upstream) -> None:
     path = f"/api/v1/functions/id/{FILTER}/valves/user/update"
-    words = "one two three four five " * 400
+    text = words(2000, 3)
     try:
         admin.call("POST", path, {"max_tokens": 200})
-        admin.ask(PLAIN_MODEL, words)
+        admin.ask(PLAIN_MODEL, text)
         admin.call("POST", path, {"enabled": False, "max_tokens": 200})
-        silent = admin.ask(PLAIN_MODEL, words)
+        silent = admin.ask(PLAIN_MODEL, text)
     finally:
         admin.call("POST", path, {})
     assert fresh.requests[0].tokens <= 200
@@ -80,16 +89,35 @@ def test_no_status_line_when_it_is_off(admin: WebApi, fresh: Upstream) -> None:
 
 
 def test_a_filter_that_fails_lets_the_chat_through(admin: WebApi, host: Host) -> None:
-    with admin.installed("broken", "broken", BROKEN):
+    with admin.paused(FILTER), admin.installed("broken", "broken", BROKEN):
         turn = admin.ask(PLAIN_MODEL, "Is anybody there?")
         answer = admin.complete(PLAIN_MODEL, [{"role": "user", "content": "And here?"}])
         assert admin.function("broken")["is_active"]
     assert turn.message["content"] == "echo: Is anybody there?"
     assert answer["choices"][0]["message"]["content"] == "echo: And here?"
-    assert "eunoe failed (RuntimeError): sent as it is" in turn.status_lines
+    assert turn.status_lines == ["eunoe failed (RuntimeError): sent as it is"]
     log = host.log.read_text(errors="replace")
     assert "eunoe failed (RuntimeError)" in log
     assert "secret of the chat" not in log
+
+
+def test_inlet_alone_fits_the_chat_and_counts_the_models_prompt(
+    admin: WebApi, upstream: Upstream
+) -> None:
+    upstream.reset(window=WINDOW)
+    prompt = "You are a tutor. " + words(1500, 1)
+    with (
+        admin.paused(FILTER),
+        admin.installed("inlet_alone", "inlet alone", INLET_ALONE),
+        admin.workspace_model("old-tutor", WINDOW_MODEL, prompt) as tutor,
+    ):
+        turn = admin.ask(tutor, "And now?", admin.import_chat(tutor, long_chat(100)))
+    assert turn.message["content"] == "echo: And now?"
+    assert len(turn.status_lines) == 1
+    (seen,) = upstream.requests
+    assert seen.problems == ()
+    assert seen.tokens <= WINDOW * 85 // 100
+    assert told_tokens(turn.status_lines[0]) == pytest.approx(seen.tokens, rel=0.1)
 
 
 @pytest.mark.usefixtures("host")

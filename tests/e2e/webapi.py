@@ -89,6 +89,18 @@ class WebApi:
         finally:
             self.call("DELETE", f"/api/v1/functions/id/{name}/delete")
 
+    @contextlib.contextmanager
+    def paused(self, name: str) -> Iterator[None]:
+        """Switch a function off for a while, if it is there."""
+        there = name in [function["id"] for function in self.call("GET", "/api/v1/functions/")]
+        if there:
+            self.call("POST", f"/api/v1/functions/id/{name}/toggle")
+        try:
+            yield
+        finally:
+            if there:
+                self.call("POST", f"/api/v1/functions/id/{name}/toggle")
+
     def function(self, name: str) -> Json:
         """The stored function."""
         found: Json = self.call("GET", f"/api/v1/functions/id/{name}")
