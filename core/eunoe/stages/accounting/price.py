@@ -120,6 +120,30 @@ class TokenUse:
         )
 
 
+class ReportedUse(Protocol):
+    """**Protocol:** what a provider reported, read; ``stages.counting.Usage`` is one."""
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of the prompt, the cached ones included."""
+        ...
+
+    @property
+    def cached(self) -> int:
+        """Of these, read from the cache."""
+        ...
+
+    @property
+    def written(self) -> int:
+        """Of these, written to the cache."""
+        ...
+
+    @property
+    def completion(self) -> int:
+        """Tokens of the answer."""
+        ...
+
+
 def request_cost(price: ModelPrice, use: TokenUse) -> int:
     """What one request costs, in picodollars.
 

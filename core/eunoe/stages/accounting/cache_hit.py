@@ -1,0 +1,85 @@
+"""How well the cache does for a model: what was expected of it against what was reported."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from eunoe.stages.accounting.price import ReportedUse
+
+CACHE_REPORTS = 9
+# Providers cache in blocks and from some size on: less than this says nothing.
+CACHE_SMALLEST_PREFIX = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheHit:
+    """The cache in one request.
+
+    Attributes:
+        expected: tokens that repeat the request before it, in the provider's tokens.
+        hit: tokens that were read from the cache.
+        prompt: tokens of the whole prompt.
+    """
+
+    expected: int
+    hit: int
+    prompt: int
+
+    @property
+    def share(self) -> float:
+        """Part of the prompt that came from the cache, in [0, 1]."""
+        return self.hit / self.prompt if self.prompt else 0.0
+
+    @property
+    def missed(self) -> bool:
+        """A prefix that should have been there was not: expired, evicted, or another server."""
+        return self.expected >= CACHE_SMALLEST_PREFIX and self.hit * 2 < self.expected
+
+
+def measure_cache(reported: ReportedUse, *, repeated: int, counted: int) -> CacheHit:
+    """Compare what should have come from the cache with what did.
+
+    Args:
+        reported: what the provider reported for the request.
+        repeated: tokens by our count that open the request before it, too.
+        counted: our count of the whole prompt; turns ``repeated`` into the provider's tokens.
+    """
+    scale = reported.prompt / counted if counted > 0 else 1.0
+    expected = min(reported.prompt, max(0, round(repeated * scale)))
+    return CacheHit(expected=expected, hit=reported.cached, prompt=reported.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRecord:
+    """What the newest few requests of a model say of its cache.
+
+    Attributes:
+        shares: cached tokens per expected token, in [0, 1], oldest first; at most 9.
+    """
+
+    shares: tuple[float, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """Part of a repeated prefix to expect from the cache, in [0, 1]: the median; 1 at first."""
+        return statistics.median(self.shares) if self.shares else 1.0
+
+    def learn(self, hit: CacheHit) -> CacheRecord:
+        """Take in one request; one with a small prefix says nothing."""
+        if hit.expected < CACHE_SMALLEST_PREFIX:
+            return self
+        share = round(min(1.0, hit.hit / hit.expected), 4)
+        return CacheRecord((*self.shares, share)[-CACHE_REPORTS:])
+
+    def to_json(self) -> list[float]:
+        """Plain form for a store."""
+        return list(self.shares)
+
+    @classmethod
+    def from_json(cls, value: object) -> CacheRecord:
+        """Read the plain form; what cannot be read is left out."""
+        if not isinstance(value, list | tuple):
+            return cls()
+        sound = [float(x) for x in value if isinstance(x, int | float) and 0 <= x <= 1]
+        return cls(tuple(sound[-CACHE_REPORTS:]))

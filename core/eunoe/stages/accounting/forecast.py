@@ -1,0 +1,195 @@
+"""What a request sends, and what an untouched chat and a plain window would have sent in its place.
+
+All from the running sums of the chat, in O(log n): a request is compared with the one before it in
+the same turns, and what both begin with is what a prompt cache can give back. Estimates, all of it,
+until usage is reported; what was never sent stays one for ever.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eunoe.stages.accounting.price import ModelPrice, TokenUse
+
+
+class ChatColumns(Protocol):
+    """**Protocol:** a chat as running sums; ``stages.window.Timeline`` is one."""
+
+    @property
+    def tokens(self) -> NDArray[np.int64]:
+        """Shape (n + 1,): tokens of all messages before each place."""
+        ...
+
+    @property
+    def system_tokens(self) -> NDArray[np.int64]:
+        """Shape (n + 1,): the same for system messages alone."""
+        ...
+
+    @property
+    def turn_starts(self) -> NDArray[np.int64]:
+        """Places where a turn begins, ascending."""
+        ...
+
+    @property
+    def requests(self) -> NDArray[np.int64]:
+        """Places before which a model call was made, ascending."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptForecast:
+    """A prompt before it is sent: its tokens, and how many of them open the prompt before it."""
+
+    prompt: int
+    repeated: int
+
+    def use(
+        self, price: ModelPrice | None, *, caching: bool = True, scale: float = 1.0
+    ) -> TokenUse:
+        """The use to expect.
+
+        Args:
+            price: says from where on a prefix is cached, and whether writing is charged.
+            caching: whether the provider caches this chat at all.
+            scale: provider's tokens per token of ours.
+        """
+        prompt = round(self.prompt * scale)
+        cached = min(prompt, round(self.repeated * scale)) if caching else 0
+        if price is not None and cached < price.cache_from:
+            cached = 0
+        writes = caching and price is not None and price.write is not None
+        writes = writes and price is not None and prompt >= price.cache_from
+        return TokenUse.of(prompt, cached, prompt - cached if writes else 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestForecast:
+    """One request: what is sent, and what two others would have sent for the same turns.
+
+    Attributes:
+        sent: the list that goes out.
+        untouched: the whole chat, nothing cut.
+        window: the newest turns that fit the same room, chosen anew at each request.
+        untouched_fits: whether the whole chat is within the limit of the request; where it is not,
+            it may not have been possible to send it at all.
+    """
+
+    sent: PromptForecast
+    untouched: PromptForecast
+    window: PromptForecast
+    untouched_fits: bool = True
+
+    def with_repeated(self, tokens: int | None) -> RequestForecast:
+        """The same, with the repeated prefix of what is sent known; None leaves it as it is."""
+        if tokens is None:
+            return self
+        known = min(max(0, tokens), self.sent.prompt)
+        return replace(self, sent=replace(self.sent, repeated=known))
+
+
+def forecast_request(
+    line: ChatColumns,
+    *,
+    stop: int,
+    sent: int,
+    overhead: int = 0,
+    room: int | None = None,
+    start: int = 0,
+    fresh_cut: bool = False,
+) -> RequestForecast:
+    """Compare a request with an untouched chat and a plain window.
+
+    Args:
+        line: the chat up to this request, at least.
+        stop: the request; its messages are ``[0, stop)``.
+        sent: tokens of the list that goes out, tools and framing included.
+        overhead: of these, tools and the framing of the list; every list has them.
+        room: tokens that messages may take; None without a limit.
+        start: where the window begins in what is sent.
+        fresh_cut: the list does not begin with the one before it (a declared cut).
+
+    Returns:
+        The forecast. The prefix that an append-only list shares with the one before it is all of
+        the one before; a list whose start moved shares tools and the system messages before its
+        old start. ``with_repeated`` takes what is known better.
+
+    Note:
+        O(log n): binary searches over the sums.
+    """
+    before = _request_before(line, stop)
+    whole = overhead + int(line.tokens[stop])
+    untouched = PromptForecast(
+        prompt=whole, repeated=0 if before is None else overhead + int(line.tokens[before])
+    )
+    if before is None:
+        repeated = 0
+    elif fresh_cut:
+        repeated = overhead + _leading_system(line, start)
+    else:
+        repeated = overhead + _view_tokens(line, min(start, before), before)
+    return RequestForecast(
+        sent=PromptForecast(prompt=sent, repeated=min(sent, repeated)),
+        untouched=untouched,
+        window=_plain_window(line, stop, before, overhead, room),
+        untouched_fits=room is None or whole <= room + overhead,
+    )
+
+
+def _plain_window(
+    line: ChatColumns, stop: int, before: int | None, overhead: int, room: int | None
+) -> PromptForecast:
+    start = _newest_start(line, room, stop)
+    prompt = overhead + _view_tokens(line, start, stop)
+    if before is None:
+        return PromptForecast(prompt=prompt, repeated=0)
+    earlier = _newest_start(line, room, before)
+    if earlier == start:
+        repeated = overhead + _view_tokens(line, start, before)
+    else:
+        repeated = overhead + int(line.system_tokens[earlier])
+    return PromptForecast(prompt=prompt, repeated=min(prompt, repeated))
+
+
+def _request_before(line: ChatColumns, stop: int) -> int | None:
+    """The place of the newest model call before this one; None for the first."""
+    found = int(np.searchsorted(line.requests, stop, side="left"))
+    return int(line.requests[found - 1]) if found else None
+
+
+def _view_tokens(line: ChatColumns, start: int, stop: int) -> int:
+    """Tokens of ``[start, stop)`` and of the system messages before it."""
+    return int(line.system_tokens[start] + line.tokens[stop] - line.tokens[start])
+
+
+def _leading_system(line: ChatColumns, start: int) -> int:
+    """Tokens of the system messages at the head, before the first turn of the chat ends."""
+    starts = line.turn_starts
+    first = int(starts[1]) if len(starts) > 1 else start
+    return int(line.system_tokens[min(first, start)])
+
+
+def _newest_start(line: ChatColumns, room: int | None, stop: int) -> int:
+    """The earliest turn start whose view fits in the room; the current turn's if none does.
+
+    What lies before a turn start and is no system message only grows with the turns, so a binary
+    search finds the first that leaves little enough.
+    """
+    if room is None:
+        return 0
+    starts = line.turn_starts
+    turns = int(np.searchsorted(starts, max(stop, 1), side="left"))
+    if not turns:
+        return 0
+    needed = int(line.tokens[stop]) - room
+
+    def left_out(k: int) -> int:
+        place = int(starts[k])
+        return int(line.tokens[place] - line.system_tokens[place])
+
+    found = bisect_left(range(turns), needed, key=left_out)
+    return int(starts[min(found, turns - 1)])

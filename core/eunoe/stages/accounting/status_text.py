@@ -1,0 +1,91 @@
+"""Short pieces of text on what a request took, for a status line.
+
+    sent 7.9k of 8k · 6.1k from cache · 3 recalled · saved ≈$0.011
+
+What is estimated has a ``≈`` before its number; what a provider reported has none. A saving is
+always an estimate: the untouched chat was never sent.
+"""
+
+from __future__ import annotations
+
+from eunoe.stages.accounting.ledger import Ledger
+from eunoe.stages.accounting.price import PICODOLLARS
+
+STATUS_SEPARATOR = " · "
+_SMALLEST_MONEY = 0.0005
+
+
+def token_text(tokens: int) -> str:
+    """A count in few characters: 950, 7.9k, 128k, 1.2M."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if tokens >= size:
+            text = f"{tokens / size:.1f}" if tokens < 100 * size else f"{tokens // size}"
+            return text.removesuffix(".0") + unit
+    return str(tokens)
+
+
+def money_text(dollars: float) -> str:
+    """Dollars in few characters: $0.011, $1.24, $312; ``<$0.001`` for less than can be shown."""
+    if dollars < 0:
+        return f"-{money_text(-dollars)}"
+    if dollars >= 100:
+        return f"${dollars:,.0f}"
+    if dollars >= 1:
+        return f"${dollars:.2f}"
+    if dollars == 0:
+        return "$0"
+    return f"${dollars:.3f}" if dollars >= _SMALLEST_MONEY else "<$0.001"
+
+
+def sent_piece(ledger: Ledger, *, allowed: int = 0) -> str:
+    """``sent 7.9k of 8k``: tokens of all requests in the ledger; "" if there are none."""
+    sent = ledger.total.sent
+    if not sent.requests:
+        return ""
+    about = "" if ledger.is_measured else "≈"
+    limit = f" of {token_text(allowed)}" if allowed and sent.requests == 1 else ""
+    return f"sent {about}{token_text(sent.prompt)}{limit}"
+
+
+def cache_piece(ledger: Ledger) -> str:
+    """``6.1k from cache``; "" if nothing came from it."""
+    cached = ledger.total.sent.cached
+    about = "" if ledger.is_measured else "≈"
+    return f"{about}{token_text(cached)} from cache" if cached else ""
+
+
+def recalled_piece(recalled: int) -> str:
+    """``3 recalled``; "" for none."""
+    return f"{recalled} recalled" if recalled > 0 else ""
+
+
+def cost_piece(ledger: Ledger) -> str:
+    """``cost $0.004``; "" if no price is known, or nothing is charged."""
+    sent = ledger.total.sent
+    if sent.unpriced or not sent.cost:
+        return ""
+    about = "" if ledger.is_measured else "≈"
+    return f"cost {about}{money_text(sent.cost_usd)}"
+
+
+def saved_piece(ledger: Ledger) -> str:
+    """``saved ≈$0.011`` against an untouched chat, ``≈$0.002 dearer`` if it would have cost less.
+
+    "" if no price is known, or the difference is too small to show.
+    """
+    total = ledger.total
+    saved = (total.untouched.cost - total.sent.cost) / PICODOLLARS
+    if total.sent.unpriced or abs(saved) < _SMALLEST_MONEY:
+        return ""
+    return f"saved ≈{money_text(saved)}" if saved > 0 else f"≈{money_text(-saved)} dearer"
+
+
+def accounting_line(ledger: Ledger, *, allowed: int = 0, recalled: int = 0) -> str:
+    """All pieces of one request or turn, joined; the pieces that say nothing are left out."""
+    pieces = (
+        sent_piece(ledger, allowed=allowed),
+        cache_piece(ledger),
+        recalled_piece(recalled),
+        saved_piece(ledger),
+    )
+    return STATUS_SEPARATOR.join(piece for piece in pieces if piece)
