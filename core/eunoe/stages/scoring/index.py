@@ -30,7 +30,6 @@ from eunoe.stages.scoring.signals import (
     length_norm,
     nearby_presence,
     segment_starts,
-    shift_column,
     term_presence,
 )
 from eunoe.stages.scoring.words import MARK_FIRST_PERSON
@@ -38,9 +37,7 @@ from eunoe.stages.scoring.words import MARK_FIRST_PERSON
 _INDEX_IDF_UNIT = 5.0
 _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
 
-_INDEX_FLAG_ASKS = 1
 _INDEX_FLAG_TIME = 2
-_INDEX_FLAG_NUMBER = 4
 _INDEX_FLAG_STANDING = 8
 _INDEX_FLAG_FIRST = 16
 
@@ -103,9 +100,7 @@ class RelevanceIndex:
         self._tokens.append(max(1, tokens))
         self._role.append(_INDEX_ROLES.get(analysis.role, 0))
         self._flags.append(
-            _INDEX_FLAG_ASKS * analysis.asks
-            | _INDEX_FLAG_TIME * (analysis.times > 0)
-            | _INDEX_FLAG_NUMBER * (analysis.numbers > 0)
+            _INDEX_FLAG_TIME * (analysis.times > 0)
             | _INDEX_FLAG_STANDING * analysis.standing
             | _INDEX_FLAG_FIRST * (analysis.marks & MARK_FIRST_PERSON != 0)
         )
@@ -171,7 +166,7 @@ class RelevanceIndex:
             self._add_question(parts, query, profile, n)
             self._add_vectors(parts, n, query_vector)
         evidence = np.zeros(n)
-        for name in ("own", "nearby", "kind", "kind_around", "date", "vector"):
+        for name in ("nearby", "kind", "kind_around", "date", "vector"):
             evidence = np.maximum(evidence, parts.get(name, 0.0))
         if not evidence.any():
             return Relevance(np.zeros(n), parts, profile)
@@ -233,19 +228,15 @@ class RelevanceIndex:
         share = idf / idf.sum()
         grid = self._postings.grid(terms, n)
         presence = term_presence(grid, norm)
-        own = share @ presence
-        asks = (np.array(self._flags[:n]) & _INDEX_FLAG_ASKS) != 0
         starts = segment_starts(segment)
         seen = np.add.reduceat(grid, starts, axis=1) > 0
         first, after = self._around(n, segment)
-        parts["own"] = w.own * own
         parts["nearby"] = (w.nearby / _INDEX_IDF_UNIT) * (
             idf @ nearby_presence(presence, segment, self.settings.near)
         )
         parts["hits"] = w.hits * np.log1p(presence.sum(axis=0))
         parts["around"] = w.around * (share @ self._box_presence(grid, first, after))
         parts["segment"] = w.segment * (share @ seen)[segment - segment[0]]
-        parts["reply"] = w.reply * shift_column(own * asks, 1, segment)
 
     def _add_groups(
         self,
@@ -293,8 +284,6 @@ class RelevanceIndex:
             parts["user"] = w.user * (np.array(self._role[:n]) == wanted)
         if profile.kind == "when":
             parts["when"] = w.when * ((flags & _INDEX_FLAG_TIME) != 0)
-        if profile.kind == "how_many":
-            parts["amount"] = w.amount * ((flags & _INDEX_FLAG_NUMBER) != 0)
         if query.dates:
             days = self._segments.days(n)
             known = np.unique(days[days > 0])
@@ -334,6 +323,5 @@ class RelevanceIndex:
         parts["novel"] = w.novel * np.log1p(self._postings.fresh(n))
         parts["standing"] = w.standing * ((flags & _INDEX_FLAG_STANDING) != 0)
         parts["first_person"] = w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0)
-        parts["asks"] = w.asks * ((flags & _INDEX_FLAG_ASKS) != 0)
         parts["length"] = w.length * np.log(np.array(self._tokens[:n], dtype=np.float64))
         parts["tool"] = w.tool * (np.array(self._role[:n]) == 3)

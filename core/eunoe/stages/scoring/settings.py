@@ -12,45 +12,37 @@ class SignalWeights:
     Values are rounded; halving or doubling any one of them moves evidence recall by about a point.
 
     Attributes:
-        own: Share of the question's weight that the message itself holds.
         nearby: idf sum over 5 of the terms held here or up to two messages away.
         hits: ``ln(1 + terms held)``.
         around: Share held by the messages up to `reach` away, length-normalised.
         segment: Share of the question's weight that occurs in the segment.
-        reply: Share held by the message before, when that one asks.
         kind: Share of the question's thesaurus groups that the message touches.
         kind_around: idf sum over 5 of the groups touched nearby.
         speaker: Message of the one speaker who is meant (minus for the others).
         user: Message of the user in a chat with an assistant.
         when: Time words for a "when".
-        amount: Numbers for a "how many".
         date: Closeness of the message's day to a date in the question.
         novel: ``ln(1 + terms never used before in this chat)``: new words carry new facts.
         standing: Rule or preference set by the user ("always ...", "I prefer ...").
         first_person: The message says "I" or "my".
-        asks: The message is a question.
         length: Per ``ln(tokens)``.
         vector: Per standard deviation of the cosine with the question, where vectors are given.
         tool: Message of a tool.
     """
 
-    own: float = 0.5
     nearby: float = 2.0
     hits: float = 2.0
     around: float = 1.5
-    segment: float = 1.5
-    reply: float = 1.5
-    kind: float = 1.0
-    kind_around: float = 1.0
+    segment: float = 1.0
+    kind: float = 1.5
+    kind_around: float = 1.5
     speaker: float = 1.5
-    user: float = 1.0
-    when: float = 1.5
-    amount: float = 1.0
+    user: float = 1.5
+    when: float = 1.0
     date: float = 5.0
     novel: float = 0.5
     standing: float = 1.5
     first_person: float = 1.0
-    asks: float = -0.25
     length: float = -0.5
     vector: float = 0.7
     tool: float = -0.7
