@@ -1,5 +1,6 @@
 """What the tools answered in the long chat: tables, logs and files of the bakery's server."""
 
+# ruff: noqa: E501, ISC004
 from __future__ import annotations
 
 import json
@@ -274,7 +275,9 @@ def route() -> str:
         street, postcode = STREETS[i % 13]
         clock = f"{minute // 60:02d}:{minute % 60:02d}"
         lines.append(f"{number:2d}  {clock}  {postcode}  {street:18s} {NAMES[i]}")
-    return "\n".join([*lines, "back 08:02, 34.6 km, longest leg 7.0 km (Steinach), 13 min to spare"])
+    return "\n".join(
+        [*lines, "back 08:02, 34.6 km, longest leg 7.0 km (Steinach), 13 min to spare"]
+    )
 
 
 def images() -> str:
@@ -287,7 +290,9 @@ def images() -> str:
             if name == "k-1006_2":
                 continue
             size = small.get(name, ("4032x3024", "3840x2160", "2048x1536")[(place + shot) % 3])
-            lines.append(f"{'BAD' if name in small else 'ok ':3s} {name}.jpg {size} {410 + place * 13} kB")
+            lines.append(
+                f"{'BAD' if name in small else 'ok ':3s} {name}.jpg {size} {410 + place * 13} kB"
+            )
     return "\n".join([*lines, f"{len(lines)} pictures, {len(small)} bad"])
 
 

@@ -49,7 +49,9 @@ def make_messages() -> list[dict[str, Any]]:
             messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
         elif mark == "result":
             content = RESULTS[rest]()
-            messages.append({"role": "tool", "tool_call_id": f"call_{calls:03d}", "content": content})
+            messages.append(
+                {"role": "tool", "tool_call_id": f"call_{calls:03d}", "content": content}
+            )
         elif mark != "needs":
             messages.append({"role": mark, "content": text})
     return messages

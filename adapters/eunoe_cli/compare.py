@@ -125,9 +125,7 @@ def _replay(
     from eunoe_cli.replay import replay_chat, request_points
     from eunoe_cli.ruler import Ruler
 
-    ruler = Ruler(
-        chat.messages, model_id=options.model, profile=options.provider, tools=chat.tools
-    )
+    ruler = Ruler(chat.messages, model_id=options.model, profile=options.provider, tools=chat.tools)
     total = ruler.total(chat.messages)
     budget, why = options.budget, "as asked"
     if budget is None:
@@ -220,9 +218,7 @@ def _table(tallies: Mapping[str, Tally], cached_price: float) -> str:
     return format_table(HEADINGS, rows, terminal_width())
 
 
-def _legend(
-    summary: Mapping[str, Any], overall: Mapping[str, Tally], asked: Sequence[str]
-) -> str:
+def _legend(summary: Mapping[str, Any], overall: Mapping[str, Tally], asked: Sequence[str]) -> str:
     from eunoe_cli.contenders import has_langchain
     from eunoe_cli.table import terminal_width, wrap_text
 

@@ -28,7 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.add_argument("chat", metavar="CHAT", help="JSON, JSONL, or `-`")
     parser.add_argument(
-        "--budget", type=tokens, metavar="N", help="tokens a request may take; default as in compare"
+        "--budget",
+        type=tokens,
+        metavar="N",
+        help="tokens a request may take, as in compare",
     )
     add_model_arguments(parser)
     parser.add_argument("--policy", choices=POLICIES, help="default: stable")

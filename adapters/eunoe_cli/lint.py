@@ -65,9 +65,7 @@ def _provider(options: argparse.Namespace) -> str:
     return profile_of(options.model, options.provider).name
 
 
-def _violations(
-    chat: Chat, provider: str, options: argparse.Namespace
-) -> tuple[Violation, ...]:
+def _violations(chat: Chat, provider: str, options: argparse.Namespace) -> tuple[Violation, ...]:
     from eunoe import lint
 
     return lint(

@@ -1,0 +1,5 @@
+"""
+title: eunoe
+"""
+
+from eunoe_openwebui import Filter  # noqa: F401
