@@ -16,6 +16,7 @@ from e2e.talk import (
     WINDOW_MODEL,
     as_messages,
     long_chat,
+    office_chat,
     told_tokens,
     words,
 )
@@ -70,10 +71,10 @@ def test_the_window_is_found_without_any_setting(admin: WebApi, fresh: Upstream)
 def test_a_workspace_model_has_the_window_of_its_base_and_its_own_prompt_counts(
     admin: WebApi, fresh: Upstream
 ) -> None:
-    prompt = "You are a tutor. " + words(600, 1)
+    prompt = "You are a tutor. " + " ".join(text for _, text in office_chat()[:14])
     with admin.workspace_model("tutor", WINDOW_MODEL, prompt) as tutor:
         fresh.reset(window=WINDOW)
-        turn = admin.ask(tutor, "And now?", admin.import_chat(tutor, long_chat(100)))
+        turn = admin.ask(tutor, "And now?", admin.import_chat(tutor, office_chat()))
     assert turn.message["content"].startswith("echo: ")
     assert text_of(fresh.requests[0].messages[0]).startswith("You are a tutor.")
     assert _judged(fresh, WINDOW * 85 // 100) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from e2e import setup_host
 from e2e.host import Host
-from e2e.talk import FILTER, PLAIN_MODEL, WINDOW, WINDOW_MODEL, long_chat, told_tokens, words
+from e2e.talk import FILTER, PLAIN_MODEL, WINDOW, WINDOW_MODEL, office_chat, told_tokens, words
 from e2e.upstream import Upstream
 from e2e.webapi import WebApi
 
@@ -105,13 +105,13 @@ def test_inlet_alone_fits_the_chat_and_counts_the_models_prompt(
     admin: WebApi, upstream: Upstream
 ) -> None:
     upstream.reset(window=WINDOW)
-    prompt = "You are a tutor. " + words(1500, 1)
+    prompt = "You are a tutor. " + " ".join(text for _, text in office_chat()[:34])
     with (
         admin.paused(FILTER),
         admin.installed("inlet_alone", "inlet alone", INLET_ALONE),
         admin.workspace_model("old-tutor", WINDOW_MODEL, prompt) as tutor,
     ):
-        turn = admin.ask(tutor, "And now?", admin.import_chat(tutor, long_chat(100)))
+        turn = admin.ask(tutor, "And now?", admin.import_chat(tutor, office_chat()))
     assert turn.message["content"] == "echo: And now?"
     assert len(turn.status_lines) == 1
     (seen,) = upstream.requests
