@@ -143,8 +143,8 @@ def best_low_mark(
 
     Money alone would always cut to nothing: a smaller view is cheaper in every request. What is in
     view must be worth something, so a token in view for one request is given a worth ``v``, in
-    plain input tokens. Between cuts, ``(high - low) / d`` requests, the view is ``(high + low) / 2``
-    on average. Per request that is
+    plain input tokens. Between cuts, ``(high - low) / d`` requests, the view has
+    ``(high + low) / 2`` tokens on average. Per request that is
 
         net(low) = (v - c) (high + low) / 2  -  (w - c) (low - H) d / (high - low)  +  constant
 
