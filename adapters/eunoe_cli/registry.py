@@ -24,5 +24,6 @@ SUBCOMMANDS: tuple[Subcommand, ...] = (
     Subcommand("compare", "eunoe_cli.compare", "replay chats under five policies, side by side"),
     Subcommand("explain", "eunoe_cli.explain", "what the model would see of a chat, and why"),
     Subcommand("lint", "eunoe_cli.lint", "would this provider accept the message list?"),
+    Subcommand("ledger", "eunoe_cli.ledger", "what chats took and cost, and what was saved"),
     Subcommand("filter", "eunoe_cli.filter", "print or write the filter for Open WebUI"),
 )

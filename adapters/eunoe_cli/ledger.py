@@ -1,0 +1,137 @@
+"""`eunoe ledger`: what chats took and cost, from a ledger file or from Redis."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eunoe.stages.accounting import Account, Ledger
+
+_CHAT_COLUMNS = 24
+_HEADINGS = (
+    "chat",
+    "requests",
+    "tokens\nsent",
+    "from\ncache",
+    "cost",
+    "untouched",
+    "plain\nwindow",
+    "saved",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.description = (
+        "Prints the ledger of each chat and of all together. Figures that are estimated have a ≈ "
+        "before them; those that a provider reported have none. What an untouched chat and a plain "
+        "window would have cost is always an estimate."
+    )
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="the ledger, a line of JSON for each entry; default: the file that EUNOE_LEDGER names",
+    )
+    parser.add_argument("--redis", metavar="URL", help="read it from a Redis-protocol server")
+    parser.add_argument("--most", type=int, default=20, metavar="N", help="chats shown (20)")
+    parser.add_argument("--json", action="store_true", help="print it for machines")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the ledger."""
+    from eunoe.stages.accounting import Ledger
+    from eunoe_cli.table import format_table, terminal_width
+
+    chats, total = _read(options)
+    if options.json:
+        plain = {name: ledger.to_dict() for name, ledger in chats.items()}
+        print(json.dumps({"total": total.to_dict(), "chats": plain}, indent=1, ensure_ascii=False))
+        return 0
+    if total == Ledger():
+        print("the ledger is empty")
+        return 0
+    dearest = sorted(chats.items(), key=lambda item: (-item[1].total.sent.prompt, item[0]))
+    shown = dearest[: max(0, options.most)]
+    rows = [_row(name or "(no chat)", ledger) for name, ledger in shown]
+    if len(dearest) > len(shown):
+        rows.append([f"{len(dearest) - len(shown)} more", *[""] * (len(_HEADINGS) - 1)])
+    rows.append(_row("all", total))
+    print(format_table(_HEADINGS, rows, terminal_width()))
+    for line in _notes(total):
+        print(line)
+    return 0
+
+
+def _read(options: argparse.Namespace) -> tuple[Mapping[str, Ledger], Ledger]:
+    from eunoe import ChatFileError, SettingsError
+    from eunoe.domain.errors import BackendError
+    from eunoe_backends import JsonLinesLedgerStore, RedisLedgerStore, RedisLink
+
+    if options.redis:
+        link = RedisLink.from_url(options.redis, timeout=5.0)
+        store = RedisLedgerStore(link)
+        chats, total = store.chats(), store.total()
+        if not link.is_open:
+            raise BackendError("Redis does not answer")
+        return chats, total
+    path = options.file or os.environ.get("EUNOE_LEDGER")
+    if not path:
+        raise SettingsError("FILE", path, "a ledger file, or EUNOE_LEDGER, or --redis")
+    place = Path(path).expanduser()
+    if not place.is_file():
+        raise ChatFileError(str(path), "", "there is no such file")
+    from eunoe.stages.accounting import Ledger
+
+    chats = JsonLinesLedgerStore(place).chats()
+    return chats, Ledger.merge(list(chats.values()))
+
+
+def _row(name: str, ledger: Ledger) -> list[str]:
+    from eunoe_cli.table import clip_text
+
+    total = ledger.total
+    sent = total.sent
+    about = "" if ledger.is_measured else "≈"
+    return [
+        clip_text(name, _CHAT_COLUMNS),
+        f"{sent.requests:,}",
+        f"{about}{sent.prompt:,}",
+        f"{about}{sent.cached:,}" if sent.cached else "0",
+        _money(about, sent.cost_usd, total),
+        _money("≈", total.untouched.cost_usd, total),
+        _money("≈", total.window.cost_usd, total),
+        _money("≈", ledger.saved_usd, total),
+    ]
+
+
+def _money(about: str, dollars: float, total: Account) -> str:
+    from eunoe.stages.accounting import money_text
+
+    if total.sent.unpriced == total.sent.requests:
+        return "-"
+    return f"{about}{money_text(dollars)}"
+
+
+def _notes(total: Ledger) -> list[str]:
+    """What the table cannot say: the two kinds of figures apart, and what is missing."""
+    from eunoe.stages.accounting import money_text
+
+    measured, estimated = total.measured.sent, total.estimated.sent
+    lines = []
+    if measured.requests and estimated.requests:
+        lines.append(
+            f"measured: {measured.requests:,} requests, {measured.prompt:,} tokens, "
+            f"{money_text(measured.cost_usd)}; estimated: {estimated.requests:,} requests, "
+            f"≈{estimated.prompt:,} tokens, ≈{money_text(estimated.cost_usd)}"
+        )
+    if unpriced := measured.unpriced + estimated.unpriced:
+        lines.append(f"{unpriced:,} requests are of models without a known price: tokens only")
+    if over := total.total.untouched_over:
+        lines.append(f"untouched, {over:,} requests would have been over their limit")
+    return lines
