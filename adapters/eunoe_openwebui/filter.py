@@ -10,14 +10,15 @@ from typing import Any
 
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.log import logger
-from eunoe_openwebui.fit import EngineShelf, FilterOutcome, fit_request
+from eunoe_openwebui.fit import EngineShelf, FilterOutcome, fit_request, locked_flag_names
 from eunoe_openwebui.hook import FilterRequest, HookArguments, read_hook_arguments
 from eunoe_openwebui.hostfacts import host_runs_request_hook
 from eunoe_openwebui.lastview import ViewMemory
 from eunoe_openwebui.status import newest_warning, source_events, status_event, status_line
 from eunoe_openwebui.turn import read_turn_notes, write_turn_notes
 from eunoe_openwebui.usage import UsageBook, reported_usage
-from eunoe_openwebui.valves import FilterUserValves, FilterValves
+from eunoe_openwebui.valves import FilterUserValves, FilterValves, resolve_valves
+from eunoe_openwebui.why import why_events
 
 _FRAMES_LOGGED = 4
 
@@ -104,13 +105,17 @@ class Filter:
             request = await read_hook_arguments(given)
             if request is None:
                 return given.body
+            valves = resolve_valves(valves, str(given.body.get("model") or ""))
             work = asyncio.to_thread(self._work, request, valves)
             outcome, line = await asyncio.wait_for(work, valves.deadline_seconds)
             before, given.body["messages"] = given.body["messages"], outcome.messages
             write_turn_notes(given.metadata, outcome.notes)
-            events = source_events(outcome.report, before) if valves.show_sources else []
+            locked = locked_flag_names(valves.locked_flags)
+            events = why_events(outcome.report, before, locked) if valves.read_flags else []
+            if valves.show_sources:
+                events = [*source_events(outcome.report, before), *events]
             if valves.show_status and request.user.show_status:
-                events.insert(0, status_event(line))
+                events = [status_event(line), *events]
             for event in events:
                 await _emit_event(emitter, event)
         except BudgetError as error:

@@ -16,7 +16,7 @@ from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe_openwebui.hook import FilterRequest
 from eunoe_openwebui.turn import TurnNotes, next_turn_notes
-from eunoe_openwebui.valves import FilterValves, resolve_valves
+from eunoe_openwebui.valves import FilterValves
 from eunoe_openwebui.window import base_model_id, find_window, output_reserve_of
 
 _ENGINES_REMEMBERED = 8
@@ -76,7 +76,7 @@ def fit_request(
 
     Args:
         request: of the host.
-        valves: of the operator, as stored.
+        valves: of the operator, resolved for the model.
         shelf: orchestrators made before.
         factor: real tokens for each that we count, at least 1.
 
@@ -84,17 +84,16 @@ def fit_request(
         BudgetError: it does not fit and the valves say "refuse".
     """
     model_id = str(request.body.get("model") or "")
-    chosen = resolve_valves(valves, model_id)
     real_model = base_model_id(request.model) or model_id
     messages: Sequence[Mapping[str, Any]] = request.body["messages"]
     prompt_tokens = _own_prompt_tokens(request.model_prompt, messages, real_model)
-    allowed = allowed_tokens(request, chosen)
-    engine = shelf.engine(settings_of(chosen), _OVERFLOW_MODES[chosen.on_overflow])
+    allowed = allowed_tokens(request, valves)
+    engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow])
     tools = request.body.get("tools")
     result = engine.process_sync(
         Conversation.from_openai_messages(messages, session_id=request.chat or None),
         model_id=real_model or None,
-        profile=None if chosen.provider_rules == "auto" else chosen.provider_rules,
+        profile=None if valves.provider_rules == "auto" else valves.provider_rules,
         tools=tools if isinstance(tools, list) else None,
         output_reserve=0,
         budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
@@ -140,7 +139,7 @@ def settings_of(valves: FilterValves) -> Settings:
         pair_coherence=valves.pair_coherence,
         tool_penalty=valves.tool_penalty,
         read_flags=valves.read_flags,
-        locked_flags=_locked_flag_names(valves.locked_flags),
+        locked_flags=locked_flag_names(valves.locked_flags),
     )
 
 
@@ -148,7 +147,8 @@ def _filter_recall_mode(name: str) -> Literal["auto", "always", "never"]:
     return "always" if name == "always" else "never" if name == "never" else "auto"
 
 
-def _locked_flag_names(text: str) -> tuple[str, ...]:
+def locked_flag_names(text: str) -> tuple[str, ...]:
+    """The flags that a valve names: "!Full, target" are ("full", "target")."""
     names = {name.strip().lstrip("!").lower() for name in text.split(",")}
     return tuple(sorted(names - {"", "none"}))
 

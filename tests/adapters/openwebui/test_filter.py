@@ -343,6 +343,34 @@ def test_a_flag_that_does_not_count_is_told(
     assert plugin.status.count("\N{MIDDLE DOT}") == bool(shown)
 
 
+@pytest.mark.parametrize(
+    ("text", "valves", "asked"),
+    [
+        ("!why What now?", {}, True),
+        ("!why What now?", {"locked_flags": "why"}, False),
+        ("!why What now?", {"read_flags": False}, False),
+        ("!whyever What now?", {}, False),
+    ],
+)
+@pytest.mark.parametrize("turns", [1, 100])
+def test_why_is_answered_under_the_answer(
+    plugin: Any, text: str, valves: dict[str, Any], asked: bool, turns: int
+) -> None:
+    messages = [*chat(turns)[:-1], {"role": "user", "content": text}]
+    plugin.call("request", body_of(messages), valves={"max_tokens": 1000, **valves})
+    shown = [e["data"]["document"][0] for e in plugin.events if e["type"] == "citation"]
+    assert len(shown) == asked
+    assert all("policy stable" in account for account in shown)
+    assert all(len(account.split("\n")) < 70 for account in shown)
+
+
+def test_overrides_by_model_reach_every_valve(plugin: Any) -> None:
+    quiet = '{"gpt*": {"show_status": false, "max_tokens": 500}}'
+    body = plugin.call("request", body_of(chat(100)), valves={"model_overrides": quiet})
+    assert len(body["messages"]) < 100
+    assert plugin.events == []
+
+
 # What is learnt
 
 
