@@ -1,0 +1,74 @@
+"""The account of one request."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from eunoe import ContextOrchestrator, Conversation, TokenBudget
+from eunoe_cli.window_bar import draw_window, window_parts
+
+
+def test_it_shows_what_is_sent_and_why(eunoe, write, chat):
+    code, out, err = eunoe("explain", write(chat), "--budget", "400")
+    assert (code, err) == (0, "")
+    assert "the request after message 25; budget 400 (as asked)" in out
+    assert "of 400 allowed" in out
+    assert "policy stable" in out
+    assert "\nwindow S" in out
+    assert "\nchat   #-" in out
+    assert "more dropped" in out
+    assert "And now?" in out
+
+
+def test_all_shows_every_message(eunoe, write, chat):
+    _, out, _ = eunoe("explain", write(chat), "--budget", "400", "--all")
+    assert all(f"\n{i:6d}  " in out for i in range(len(chat)))
+
+
+def test_at_looks_at_an_earlier_request(eunoe, write, chat):
+    _, out, _ = eunoe("explain", write(chat), "--at", "2")
+    assert "the request after message 1;" in out
+    assert "2 kept" in out
+
+
+def test_a_chat_that_ends_with_an_answer_shows_the_request_for_it(eunoe, write, chat):
+    _, out, _ = eunoe("explain", write(chat[:-1]))
+    assert "the request after message 23;" in out
+
+
+def test_json_is_the_list_to_send_and_the_report(eunoe, write, chat):
+    _, out, _ = eunoe("explain", write(chat), "--budget", "400", "--json")
+    plain = json.loads(out)
+    assert plain["messages"][-1] == chat[-1]
+    assert plain["report"]["budget"] == 400
+    assert len(plain["report"]["decisions"]) == len(chat)
+
+
+def test_one_chat_of_several(eunoe, write, chat, chat_with_tools):
+    path = write([{"messages": chat}, {"messages": chat_with_tools}])
+    assert "chat.json #2: the request after" in eunoe("explain", path, "--chat", "2")[1]
+    code, _, err = eunoe("explain", path, "--chat", "3")
+    assert code == 2
+    assert "the file holds 2" in err
+
+
+@pytest.mark.parametrize("at", ["0", "27", "-1"])
+def test_a_moment_that_is_not_there(eunoe, write, chat, at):
+    code, _, err = eunoe("explain", write(chat), "--at", at)
+    assert code == 2
+    assert "expected a number from 1 to 26" in err
+
+
+@pytest.mark.parametrize("policy", ["stable", "relevance", "window", "off"])
+def test_the_parts_add_up_to_what_is_sent(chat, policy):
+    result = ContextOrchestrator(TokenBudget(400)).process_sync(
+        Conversation.from_openai_messages(chat), policy=policy
+    )
+    sizes = window_parts(result)
+    free = sizes.pop("free")
+    assert sum(sizes.values()) + 3 == result.report.tokens_after
+    assert free == max(0, 400 - result.report.tokens_after)
+    for width in (30, 80):
+        assert len(draw_window(result, width)[0]) <= width
