@@ -16,6 +16,7 @@ from eunoe.domain.profile import profile_of
 from eunoe.domain.report import Overrun, Placement
 from eunoe.domain.settings import POLICY_NAMES, Settings
 from eunoe.pipeline.fitting import fit_view, list_tokens, shorten_turn
+from eunoe.pipeline.forecasting import forecast_of
 from eunoe.pipeline.memory import ChatMemory, ContentMemory, count_entries
 from eunoe.pipeline.policies import decide_in_time, whole_view
 from eunoe.pipeline.reporting import make_report
@@ -234,19 +235,22 @@ class ContextOrchestrator:
             tokens_before=before + tool_tokens,
             tokens_after=report.tokens_after + tool_tokens,
         )
+        forecast = forecast_of(request, report)
         if built is None:
             placements = tuple(
                 Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw)
             )
             return OrchestratorResult(
-                conversation=conversation, placements=placements, report=report
+                conversation=conversation, placements=placements, report=report, forecast=forecast
             )
         placements = tuple(
             Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate)
             for s in built.slots
         )
         sent = Conversation(tuple(p.message for p in placements), conversation.session_id)
-        return OrchestratorResult(conversation=sent, placements=placements, report=report)
+        return OrchestratorResult(
+            conversation=sent, placements=placements, report=report, forecast=forecast
+        )
 
     def _decide(
         self, request: Request, policy: str, fits: bool
