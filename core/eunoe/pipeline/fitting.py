@@ -70,7 +70,7 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
         BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
     """
     view = View(in_place=[a for a in whole_view(request).in_place if a.system])
-    built = build_view(request, view)
+    built = _leave_out_broken(request, view, build_view(request, view))
     needed, allowed = built.tokens, request.allowed or 0
     if built.tokens <= allowed:
         return view, built, None
@@ -86,6 +86,17 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
     if on_overflow == "raise":
         raise BudgetError(needed, allowed)
     return view, built, Overrun(needed=needed, allowed=allowed)
+
+
+def _leave_out_broken(request: Request, view: View, built: Built) -> Built:
+    """Leave out what can only be quoted, such as a result without its call, if room is short."""
+    lost = [a for a in request.current_atoms if built.quoted.intersection(a.indices)]
+    if not lost or built.tokens <= (request.allowed or 0):
+        return built
+    for atom in lost:
+        view.left_out.add(atom.first)
+        view.reasons[atom.first] = "it cannot stand in the list, and no room is left to quote it"
+    return build_view(request, view)
 
 
 def _finished_results(request: Request) -> list[tuple[Atom, int]]:

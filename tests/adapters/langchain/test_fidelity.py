@@ -152,6 +152,15 @@ def test_a_missing_result_is_a_tool_message_that_says_so():
     assert same_objects(fit(out, 1_000), out)
 
 
+def test_results_without_calls_are_not_quoted_where_there_is_no_room():
+    chat = [system("a."), human("a."), *[result(f"c{k}", "a.") for k in range(3)]]
+    allowed = approximate_tokens(chat)
+    out = fit(chat, allowed)
+    assert approximate_tokens(out) <= allowed
+    assert same_objects(out[:1], chat[:1])
+    assert any(m is chat[1] for m in out)
+
+
 def test_new_text_is_a_marked_user_message_with_an_id_that_repeats():
     chat = [system("sys"), human("My dog is called Bartholomew.", id="1"), ai("Noted.")]
     for k in range(30):
