@@ -15,7 +15,7 @@ from eunoe.domain.settings import Settings
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe_openwebui.hook import FilterRequest
-from eunoe_openwebui.turn import TurnNotes, next_turn_notes
+from eunoe_openwebui.turn import TurnNotes, next_turn_notes, with_flags_again
 from eunoe_openwebui.valves import FilterValves
 from eunoe_openwebui.window import base_model_id, find_window, output_reserve_of
 
@@ -85,7 +85,7 @@ def fit_request(
     """
     model_id = str(request.body.get("model") or "")
     real_model = base_model_id(request.model) or model_id
-    messages: Sequence[Mapping[str, Any]] = request.body["messages"]
+    messages = with_flags_again(request.earlier, request.body["messages"])
     prompt_tokens = _own_prompt_tokens(request.model_prompt, messages, real_model)
     allowed = allowed_tokens(request, valves)
     engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow])
@@ -102,7 +102,7 @@ def fit_request(
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),
         report=result.report,
-        notes=next_turn_notes(request.earlier, result.report, result.placements, counted),
+        notes=next_turn_notes(request.earlier, messages, result.placements, result.report, counted),
         sent=math.ceil(counted * factor),
         allowed=allowed,
         parts=_filter_sent_parts(tools, result.placements, result.report),

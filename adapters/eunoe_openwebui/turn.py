@@ -1,35 +1,40 @@
 """Notes on a turn that wait in the host's own metadata: for the next tool step, and for the usage.
 
 In a tool loop the host lets the chat grow from what we returned for the first step. So a later
-step no longer shows what was left out before it; the notes do.
+step no longer shows what was left out before it, nor the flags that were taken out of the text;
+the notes do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from eunoe.domain.report import Fate, Placement, Report
+from eunoe.wire.rewriting import ELISION
 
 TURN_NOTES_KEY = "eunoe"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnNotes:
-    """Plain numbers about the first step of a turn, and the count of its newest one.
+    """Plain facts about the first step of a turn, and the count of its newest one.
 
     Attributes:
         counted: tokens of the newest request by our count; 0 before the first.
         left_out: messages that the first step left out.
         recalled: messages that it recalled.
         block: place of the recalled block in what it returned; -1 without one.
+        flags: (place, flags as written, length of the text without them) for each message that
+            it returned without its flags.
     """
 
     counted: int = 0
     left_out: int = 0
     recalled: int = 0
     block: int = -1
+    flags: tuple[tuple[int, str, int], ...] = ()
 
 
 def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
@@ -37,8 +42,23 @@ def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
     stored = (metadata or {}).get(TURN_NOTES_KEY)
     if not isinstance(stored, Mapping):
         return TurnNotes()
-    values = {field.name: stored.get(field.name) for field in fields(TurnNotes)}
-    return TurnNotes(**{name: value for name, value in values.items() if type(value) is int})
+    counted, left_out, recalled, block = (
+        value if type(value := stored.get(name)) is int else default
+        for name, default in (("counted", 0), ("left_out", 0), ("recalled", 0), ("block", -1))
+    )
+    flags = stored.get("flags")
+    listed = flags if isinstance(flags, (tuple, list)) else ()
+    return TurnNotes(
+        counted=counted,
+        left_out=left_out,
+        recalled=recalled,
+        block=block,
+        flags=tuple((note[0], note[1], note[2]) for note in listed if _is_flag_note(note)),
+    )
+
+
+def _is_flag_note(value: object) -> bool:
+    return isinstance(value, (tuple, list)) and [type(x) for x in value] == [int, str, int]
 
 
 def write_turn_notes(metadata: Mapping[str, Any] | None, notes: TurnNotes) -> None:
@@ -47,10 +67,35 @@ def write_turn_notes(metadata: Mapping[str, Any] | None, notes: TurnNotes) -> No
         metadata[TURN_NOTES_KEY] = asdict(notes)
 
 
+def with_flags_again(
+    notes: TurnNotes, messages: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """The messages as the user wrote them: the flags that the first step took out are back."""
+    restored = list(messages)
+    for place, text, rest in notes.flags:
+        message = restored[place] if 0 <= place < len(restored) else {}
+        content = message.get("content")
+        if isinstance(content, str) and len(content) == rest + len(ELISION):
+            restored[place] = {**message, "content": text + content.removeprefix(ELISION)}
+    return restored
+
+
 def next_turn_notes(
-    notes: TurnNotes, report: Report, placements: Sequence[Placement], counted: int
+    notes: TurnNotes,
+    messages: Sequence[Mapping[str, Any]],
+    placements: Sequence[Placement],
+    report: Report,
+    counted: int,
 ) -> TurnNotes:
-    """The notes after a step: those of the first one stay, the count is of the newest."""
+    """The notes after a step: those of the first one stay, the count is of the newest.
+
+    Args:
+        notes: of the steps before.
+        messages: what the step was given.
+        placements: what it returned.
+        report: of the step.
+        counted: tokens of its request.
+    """
     if notes.counted:
         return replace(notes, counted=counted)
     counts = report.counts()
@@ -60,7 +105,24 @@ def next_turn_notes(
         left_out=counts.get(Fate.DROPPED, 0),
         recalled=report.recalled if block >= 0 else 0,
         block=block,
+        flags=tuple(_flags_taken_out(messages, placements)),
     )
+
+
+def _flags_taken_out(
+    messages: Sequence[Mapping[str, Any]], placements: Sequence[Placement]
+) -> Iterator[tuple[int, str, int]]:
+    """Where in the output a message lacks the flags it began with; not in lists of parts."""
+    for place, placed in enumerate(placements):
+        if placed.index is None or not placed.changed:
+            continue
+        before = messages[placed.index].get("content")
+        after = placed.message.get("content")
+        if not isinstance(before, str) or not isinstance(after, str):
+            continue
+        rest = after.removeprefix(ELISION)
+        if rest != after and before.startswith("!") and before.endswith(rest):
+            yield place, before.removesuffix(rest), len(rest)
 
 
 def still_recalled(notes: TurnNotes, report: Report) -> int:

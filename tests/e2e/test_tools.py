@@ -86,6 +86,20 @@ def test_what_was_recalled_stays_through_a_tool_loop(
         assert "54329" in str(seen.messages)
 
 
+def test_flags_count_in_every_step(admin: WebApi, fresh: Upstream, archive: str) -> None:
+    admin.set_valves(FILTER, {"max_tokens": 3 * BUDGET})
+    fresh.answer = _looks_up(3, 1)
+    with admin.workspace_model("worker", PLAIN_MODEL) as worker:
+        last = admin.import_chat(worker, office_chat() * 2)
+        question = f"!target={BUDGET} Look the notes up."
+        admin.ask(worker, question, last, tool_ids=[archive], params={})
+    assert len(fresh.requests) == 4
+    for seen in fresh.requests:
+        assert seen.problems == ()
+        assert seen.tokens <= BUDGET
+        assert "!target" not in str(seen.messages)
+
+
 def test_the_schemas_of_the_hosts_own_tools_count(admin: WebApi, fresh: Upstream) -> None:
     admin.set_valves(FILTER, {"default_window": 16_000})
     fresh.reset(window=16_000 * 85 // 100)

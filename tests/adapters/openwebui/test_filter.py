@@ -343,6 +343,43 @@ def test_a_flag_that_does_not_count_is_told(
     assert plugin.status.count("\N{MIDDLE DOT}") == bool(shown)
 
 
+def test_flags_count_in_every_step_of_a_tool_loop(plugin: Any) -> None:
+    messages = chat(100)
+    messages[1]["content"] = "!pin Question 0: the colour is amber."
+    messages[-1]["content"] = "!target=900 What now?"
+    metadata: dict[str, Any] = {"chat_id": "c"}
+    given = {"valves": {"max_tokens": 4000}, "__metadata__": metadata}
+    sent = plugin.call("request", body_of(messages), **given)["messages"]
+    steps = []
+    for step in range(3):
+        call = {"id": f"c{step}", "type": "function", "function": {"name": "a", "arguments": "{}"}}
+        steps.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        steps.append({"role": "tool", "tool_call_id": f"c{step}", "content": WORD * 100})
+        later = plugin.call("request", body_of([*sent, *steps]), **given)["messages"]
+        assert metadata["eunoe"]["counted"] <= 900
+        texts = [str(message.get("content")) for message in later]
+        assert sum(text.endswith("What now?") for text in texts) == 1
+        assert sum(text.endswith("the colour is amber.") for text in texts) == 1
+        assert not any(text.startswith("!") for text in texts)
+        json.dumps(metadata)
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        7,
+        {},
+        {"flags": 1},
+        {"flags": [[1]]},
+        {"flags": [[99, "!pin ", 3]]},
+        {"flags": [[0, "!", 1]]},
+    ],
+)
+def test_odd_notes_are_passed_over(plugin: Any, notes: Any) -> None:
+    given = {"__metadata__": {"eunoe": notes}}
+    assert plugin.call("request", body_of(chat(2)), **given)["messages"] == chat(2)
+
+
 @pytest.mark.parametrize(
     ("text", "valves", "asked"),
     [
