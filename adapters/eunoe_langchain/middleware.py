@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.runnables import run_in_executor
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
@@ -21,8 +21,12 @@ except ImportError as error:
 if TYPE_CHECKING:
     from eunoe_langchain.runnable import HistoryOptimizer
 
+    Middleware = AgentMiddleware[Any, Any, Any]
+else:
+    Middleware = AgentMiddleware  # how many parameters it takes depends on the version
 
-class HistoryOptimizerMiddleware(AgentMiddleware[Any, Any, Any]):
+
+class HistoryOptimizerMiddleware(Middleware):
     """Sends the model what fits; the system prompt and the tools' schemas count against the budget.
 
     It wraps the model call: nothing is written to the agent's state, no checkpoint grows, nothing
@@ -58,7 +62,7 @@ class HistoryOptimizerMiddleware(AgentMiddleware[Any, Any, Any]):
         return await handler(await run_in_executor(None, self._fit, request))
 
     def _fit(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        system = request.system_message
+        system = _system_of(request)
         given: list[BaseMessage] = [*([system] if system is not None else []), *request.messages]
         if not given:
             return request
@@ -72,6 +76,13 @@ class HistoryOptimizerMiddleware(AgentMiddleware[Any, Any, Any]):
         if _same_objects(messages, request.messages):
             return request
         return request.override(messages=messages)
+
+
+def _system_of(request: ModelRequest[Any]) -> SystemMessage | None:
+    """The system message; the first versions of langchain have its text alone."""
+    if hasattr(request, "system_message"):
+        return request.system_message
+    return SystemMessage(request.system_prompt) if request.system_prompt else None
 
 
 def _schemas_of(tools: Sequence[Any]) -> list[dict[str, Any]]:

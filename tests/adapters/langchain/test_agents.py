@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import warnings
 from typing import Any
 
@@ -19,6 +20,7 @@ from langchain_lists import ai, frozen, human, long_history, places, problems
 pytest.importorskip("langgraph")
 agents = pytest.importorskip("langchain.agents")
 graph = pytest.importorskip("langgraph.graph")
+ModelRequest = pytest.importorskip("langchain.agents.middleware").ModelRequest
 
 HISTORY = long_history()
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -44,6 +46,22 @@ class Agent(FakeMessagesListChatModel):
 @pytest.fixture
 def model():
     return Agent(seen=[], bound=[])
+
+
+def request_of(model, messages, *, system=None, tools=(), response_format=None):
+    """A request as an agent makes it, in any version of langchain."""
+    fields = {
+        "tool_choice": None,
+        "tools": list(tools),
+        "response_format": response_format,
+        "state": {"messages": messages},
+        "runtime": None,
+    }
+    if "system_message" in inspect.signature(ModelRequest).parameters:
+        fields["system_message"] = system
+    else:
+        fields["system_prompt"] = system and system.content
+    return ModelRequest(model=model, messages=messages, **fields)
 
 
 @tool
@@ -145,36 +163,29 @@ def test_what_a_stream_of_messages_shows_is_the_answer_alone(model):
 
 
 def test_a_request_that_fits_is_passed_on_as_it_is(model):
-    from langchain.agents.middleware import ModelRequest
-
     middleware = HistoryOptimizer(max_tokens=10_000).as_middleware()
     given = list(HISTORY[1:])
-    request = ModelRequest(model=model, messages=given, system_message=HISTORY[0], tools=[look])
+    request = request_of(model, given, system=HISTORY[0], tools=[look])
     seen = []
     middleware.wrap_model_call(request, seen.append)
     assert seen == [request]
-    empty = ModelRequest(model=model, messages=[])
+    empty = request_of(model, [])
     middleware.wrap_model_call(empty, seen.append)
     assert seen[-1] is empty
 
 
 def test_the_messages_of_the_request_are_not_touched(model):
-    from langchain.agents.middleware import ModelRequest
-
     middleware = HistoryOptimizer(max_tokens=60).as_middleware()
     given = list(HISTORY[1:])
     before = frozen(given)
     seen = []
-    middleware.wrap_model_call(
-        ModelRequest(model=model, messages=given, system_message=HISTORY[0]), seen.append
-    )
+    middleware.wrap_model_call(request_of(model, given, system=HISTORY[0]), seen.append)
     assert frozen(given) == before
     assert places(seen[0].messages, given) == [14, 15, 16]
-    assert seen[0].system_message is HISTORY[0]
+    assert seen[0].system_prompt == "sys"
 
 
 def test_a_schema_for_the_answer_counts_too(model):
-    from langchain.agents.middleware import ModelRequest
     from langchain.agents.structured_output import ToolStrategy
 
     class Verdict(BaseModel):
@@ -183,17 +194,13 @@ def test_a_schema_for_the_answer_counts_too(model):
         text: str = Field(description="d" * 2_000)
 
     middleware = HistoryOptimizer(max_tokens=300).as_middleware()
-    request = ModelRequest(model=model, messages=HISTORY, response_format=ToolStrategy(Verdict))
+    request = request_of(model, HISTORY, response_format=ToolStrategy(Verdict))
     with pytest.raises(BudgetError):
         middleware.wrap_model_call(request, lambda r: r)
 
 
 def test_a_tool_that_is_no_schema_counts_as_it_prints(model):
-    from langchain.agents.middleware import ModelRequest
-
     middleware = HistoryOptimizer(max_tokens=120).as_middleware()
     odd = {"name_of_tool": "x" * 2_000}
     with pytest.raises(BudgetError):
-        middleware.wrap_model_call(
-            ModelRequest(model=model, messages=HISTORY, tools=[odd]), lambda r: r
-        )
+        middleware.wrap_model_call(request_of(model, HISTORY, tools=[odd]), lambda r: r)
