@@ -98,7 +98,7 @@ class CostBudget:
         price = self.price_per_token or price_per_token or 0.0
         if not self.max_cost_usd or not price:
             return UNLIMITED
-        return max(1, int(self.max_cost_usd / price))
+        return max(1, int(self.max_cost_usd / price + 1e-6))  # 3999.9999999999995 are 4000
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,18 +106,25 @@ class ModelPricingTable:
             return FREE_MODEL_PRICE
         return found
 
-    def _named(self, names: Iterable[str]) -> ModelPrice | None:
+    def _find(self, names: tuple[str, ...]) -> ModelPrice | None:
+        found = self._named(names)
+        return self._fitting(names) if found is None else found
+
+    def _named(self, names: tuple[str, ...]) -> ModelPrice | None:
+        """By name or alias; an alias of an alias is none."""
         for name in names:
-            target = self.aliases.get(name)
-            for wanted in (name, *(model_name_candidates(target) if target else ())):
-                if "*" not in wanted and (price := self.entries.get(wanted)) is not None:
+            if "*" not in name and (price := self.entries.get(name)) is not None:
+                return price
+            if (target := self.aliases.get(name)) is not None:
+                others = model_name_candidates(target)
+                exact = (self.entries[n] for n in others if n in self.entries and "*" not in n)
+                price = next(exact, None) or self._fitting(others)
+                if price is not None:
                     return price
         return None
 
-    def _find(self, names: tuple[str, ...]) -> ModelPrice | None:
-        exact = self._named(names)
-        if exact is not None:
-            return exact
+    def _fitting(self, names: tuple[str, ...]) -> ModelPrice | None:
+        """By the pattern that says most."""
         patterns = [p for p in self.entries if "*" in p]
         for name in names:
             fitting = [p for p in patterns if pattern_matches(p, name)]
