@@ -1,15 +1,21 @@
 """Scoring: how much each message matters to a question."""
 
 from eunoe.stages.scoring.analysis import TextAnalysis, analyse_text
+from eunoe.stages.scoring.gate import WindowCoverage, window_coverage
 from eunoe.stages.scoring.index import Relevance, RelevanceIndex
-from eunoe.stages.scoring.settings import ScoringSettings
 from eunoe.stages.scoring.price import price_relevance
+from eunoe.stages.scoring.profile import QueryProfile
+from eunoe.stages.scoring.settings import ScoringSettings, SignalWeights
 
 __all__ = [
+    "QueryProfile",
     "Relevance",
     "RelevanceIndex",
     "ScoringSettings",
+    "SignalWeights",
     "TextAnalysis",
+    "WindowCoverage",
     "analyse_text",
     "price_relevance",
+    "window_coverage",
 ]

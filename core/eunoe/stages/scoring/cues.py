@@ -11,6 +11,7 @@ CUE_ORDER = 8
 CUE_SUMMARY = 16
 CUE_ASSISTANT = 32
 CUE_STANDING = 64
+CUE_FOLLOW_UP = 128
 
 _CUE_CHARACTERS = 4_000
 
@@ -56,6 +57,12 @@ _CUE_STANDING_PATTERN = re.compile(
     r"|\bi (?:would |really |always )?prefer\b|\bi'd (?:rather|prefer)\b",
     re.IGNORECASE,
 )
+_CUE_FOLLOW_UP_PATTERN = re.compile(
+    r"\A\s*(?:(?:hm+|ok(?:ay)?|so|and|also|but|then|thanks|thank you|sure|yes|yeah|yep|no|great|alright"
+    r"|right|cool|wait|well|perfect|awesome|nice|got it|good|sounds good|danke|merci|gracias|obrigad[oa]"
+    r"|grazie|спасибо|ja|oui|da|да|нет)\b|好的|谢谢|謝謝|那|はい|ありがとう|네)",
+    re.IGNORECASE,
+)
 _CUE_PATTERNS = (
     (CUE_RECALL, _CUE_RECALL_PATTERN),
     (CUE_HISTORY, _CUE_HISTORY_PATTERN),
@@ -63,6 +70,7 @@ _CUE_PATTERNS = (
     (CUE_SUMMARY, _CUE_SUMMARY_PATTERN),
     (CUE_ASSISTANT, _CUE_ASSISTANT_PATTERN),
     (CUE_STANDING, _CUE_STANDING_PATTERN),
+    (CUE_FOLLOW_UP, _CUE_FOLLOW_UP_PATTERN),
 )
 _CUE_END_QUESTION = re.compile(r"[?？؟]")
 _CUE_KINDS = (

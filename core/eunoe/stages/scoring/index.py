@@ -24,15 +24,14 @@ from eunoe.stages.scoring.profile import QueryProfile, cues_of, kind_of, meta_sh
 from eunoe.stages.scoring.segments import SegmentTrack
 from eunoe.stages.scoring.settings import ScoringSettings
 from eunoe.stages.scoring.signals import (
-    box_sum,
+    Surroundings,
     date_closeness,
     inverse_frequency,
     length_norm,
     nearby_presence,
-    segment_starts,
     term_presence,
 )
-from eunoe.stages.scoring.words import MARK_FIRST_PERSON
+from eunoe.stages.scoring.words import MARK_FIRST_PERSON, look_up_word, split_words
 
 _INDEX_IDF_UNIT = 5.0
 _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
@@ -177,6 +176,23 @@ class RelevanceIndex:
         values = 1.0 / (1.0 + np.exp(np.clip(self.settings.offset - score, -500.0, 500.0)))
         return Relevance(np.asarray(values), parts, profile)
 
+    def nearby_share(self, answer: Relevance) -> NDArray[np.float64]:
+        """Share of the question's weight held by each message and its neighbours, 0 to 1."""
+        total = sum(weight for _, weight in answer.profile.weights)
+        part = answer.signals.get("nearby")
+        scale = self.settings.weights.nearby * total / _INDEX_IDF_UNIT
+        return np.zeros(answer.values.shape) if part is None or scale <= 0.0 else part / scale
+
+    def term_reach(self, term: str, upto: int) -> tuple[int, int]:
+        """First and last message below `upto` that holds the term; (upto, -1) for none."""
+        held, _ = self._postings.holders(term, upto)
+        return (int(held[0]), int(held[-1])) if held.size else (upto, -1)
+
+    def knows_only(self, name: str, absent: set[str]) -> bool:
+        """Whether all terms of a name are among the `absent` ones."""
+        terms = [term for word in split_words(name) for term in look_up_word(word).terms]
+        return bool(terms) and absent.issuperset(terms)
+
     def _bound(self, upto: int | None) -> int:
         return len(self) if upto is None else max(0, min(upto, len(self)))
 
@@ -192,25 +208,10 @@ class RelevanceIndex:
         df = float(np.minimum(1.0, self.settings.k1 / norm[held]).sum())
         return float(inverse_frequency(np.array([df]), n)[0])
 
-    def _around(self, n: int, segment: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-        starts = segment_starts(segment)
-        ends = np.append(starts[1:], n)
-        place = np.arange(n)
-        reach = self.settings.reach
-        number = segment - segment[0]
-        return (
-            np.maximum(place - reach, starts[number]),
-            np.minimum(place + reach + 1, ends[number]),
-        )
-
-    def _box_presence(
-        self, grid: NDArray[np.float64], first: NDArray[np.int64], after: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        n = grid.shape[1]
+    def _surroundings(self, n: int, segment: NDArray[np.int64]) -> Surroundings:
         s = self.settings
-        length = box_sum(np.array(self._length[:n], dtype=np.float64), first, after)
-        norm = length_norm(length, s.k1, s.b, max(1.0, float(length.mean())))
-        return term_presence(box_sum(grid, first, after), norm)
+        length = np.array(self._length[:n], dtype=np.float64)
+        return Surroundings(segment, length, reach=s.reach, k1=s.k1, b=s.b)
 
     def _add_terms(
         self,
@@ -220,23 +221,27 @@ class RelevanceIndex:
         norm: NDArray[np.float64],
         segment: NDArray[np.int64],
     ) -> None:
-        if not profile.weights:
+        total = sum(weight for _, weight in profile.weights)
+        if total <= 0.0:
             return
+        near, hits, around = np.zeros(n), np.zeros(n), np.zeros(n)
+        number = segment - segment[0]
+        seen = np.zeros(int(number[-1]) + 1)
+        surroundings = self._surroundings(n, segment)
+        for term, idf in profile.weights:
+            held, counts = self._postings.holders(term, n)
+            presence = term_presence(counts.astype(np.float64), norm[held])
+            hits[held] += presence
+            near += idf * nearby_presence(held, presence, segment, self.settings.near)
+            around += (idf / total) * surroundings.presence(held, counts)
+            reached = np.zeros(seen.shape)
+            reached[number[held]] = idf / total
+            seen += reached
         w = self.settings.weights
-        terms = tuple(term for term, _ in profile.weights)
-        idf = np.array([weight for _, weight in profile.weights])
-        share = idf / idf.sum()
-        grid = self._postings.grid(terms, n)
-        presence = term_presence(grid, norm)
-        starts = segment_starts(segment)
-        seen = np.add.reduceat(grid, starts, axis=1) > 0
-        first, after = self._around(n, segment)
-        parts["nearby"] = (w.nearby / _INDEX_IDF_UNIT) * (
-            idf @ nearby_presence(presence, segment, self.settings.near)
-        )
-        parts["hits"] = w.hits * np.log1p(presence.sum(axis=0))
-        parts["around"] = w.around * (share @ self._box_presence(grid, first, after))
-        parts["segment"] = w.segment * (share @ seen)[segment - segment[0]]
+        parts["nearby"] = (w.nearby / _INDEX_IDF_UNIT) * near
+        parts["hits"] = w.hits * np.log1p(hits)
+        parts["around"] = w.around * around
+        parts["segment"] = w.segment * seen[number]
 
     def _add_groups(
         self,
@@ -252,17 +257,20 @@ class RelevanceIndex:
             for group in concepts_of(term):
                 if group not in groups:
                     groups[group] = self._idf(group, n, norm)
-        kept = {group: idf for group, idf in groups.items() if idf > 0.0}
+        kept = sorted((-idf, group) for group, idf in groups.items() if idf > 0.0)
+        kept = kept[: self.settings.max_groups]
         if not kept:
             return
+        total = -sum(negative for negative, _ in kept)
+        own, around = np.zeros(n), np.zeros(n)
+        surroundings = self._surroundings(n, segment)
+        for negative, group in kept:
+            held, counts = self._postings.holders(group, n)
+            own[held] -= (negative / total) * term_presence(counts.astype(np.float64), norm[held])
+            around -= negative * surroundings.presence(held, counts)
         w = self.settings.weights
-        idf = np.array(list(kept.values()))
-        grid = self._postings.grid(tuple(kept), n)
-        first, after = self._around(n, segment)
-        parts["kind"] = w.kind * ((idf / idf.sum()) @ term_presence(grid, norm))
-        parts["kind_around"] = (w.kind_around / _INDEX_IDF_UNIT) * (
-            idf @ self._box_presence(grid, first, after)
-        )
+        parts["kind"] = w.kind * own
+        parts["kind_around"] = (w.kind_around / _INDEX_IDF_UNIT) * around
 
     def _add_question(
         self,

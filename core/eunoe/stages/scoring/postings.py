@@ -62,11 +62,3 @@ class TermPostings:
         held = np.array(self._holders[row], dtype=np.int32)
         cut = int(np.searchsorted(held, upto))
         return held[:cut], np.array(self._counts[row][:cut], dtype=np.int32)
-
-    def grid(self, terms: tuple[str, ...], upto: int) -> NDArray[np.float64]:
-        """Term frequencies, shape (terms, upto)."""
-        out = np.zeros((len(terms), upto))
-        for row, term in enumerate(terms):
-            held, counts = self.holders(term, upto)
-            out[row, held] = counts
-        return out

@@ -60,6 +60,7 @@ class ScoringSettings:
         near: How much a neighbour's words count for a message, 0 to 1.
         reach: Messages on each side that form the surroundings.
         max_terms: Terms of the question that are used (the rarest).
+        max_groups: Thesaurus groups of the question that are used (the rarest).
         date_falloff: Days after which a date's pull falls to 1/e.
         segment_gap: Minutes of silence that start a new segment.
         segment_size: Messages of a segment where nothing is dated.
@@ -73,6 +74,7 @@ class ScoringSettings:
     near: float = 0.6
     reach: int = 6
     max_terms: int = 32
+    max_groups: int = 16
     date_falloff: float = 7.0
     segment_gap: int = 240
     segment_size: int = 24

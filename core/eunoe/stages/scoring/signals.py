@@ -55,47 +55,40 @@ def bm25_column(
     return np.asarray((k1 + 1.0) * (idf @ term_presence(frequency, norm)))
 
 
-def shift_column(values: SignalColumn, steps: int, segment: SegmentColumn) -> SignalColumn:
-    """Value of the message `steps` before (negative: after) inside the same segment, else 0.
-
-    Args:
-        values: Last axis runs over messages.
-        steps: Distance in messages.
-        segment: Segment number of each message.
-    """
-    out = np.zeros_like(values)
-    size = values.shape[-1]
-    if steps == 0 or abs(steps) >= size:
-        return values.copy() if steps == 0 else out
-    if steps > 0:
-        out[..., steps:] = values[..., :-steps] * (segment[steps:] == segment[:-steps])
-    else:
-        out[..., :steps] = values[..., -steps:] * (segment[:steps] == segment[-steps:])
-    return out
-
-
-def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float) -> SignalColumn:
-    """Noisy-or of the presence here and in the two messages before and after.
+def nearby_presence(
+    held: NDArray[np.int32], presence: SignalColumn, segment: SegmentColumn, reach: float
+) -> SignalColumn:
+    """Noisy-or of one term's presence here and in the two messages before and after.
 
     ``1 - (1-s_i)(1-a s_{i-1})(1-a s_{i+1})(1-a^2 s_{i-2})(1-a^2 s_{i+2})`` inside a segment: a
     message answers a question together with what stands around it.
 
     Args:
-        presence: Grid in [0, 1].
-        segment: Segment number of each message.
+        held: Messages that hold the term, ascending.
+        presence: Their presence ``s`` in [0, 1], same shape.
+        segment: Segment number of each message, shape (n,).
         reach: ``a`` in [0, 1].
+
+    Returns:
+        Column of shape (n,).
     """
-    missing = 1.0 - presence
+    size = segment.shape[0]
+    missing = np.ones(size)
+    missing[held] = 1.0 - presence
     for steps, share in ((1, reach), (-1, reach), (2, reach * reach), (-2, reach * reach)):
-        missing *= 1.0 - share * shift_column(presence, steps, segment)
+        place = held + steps
+        inside = (place >= 0) & (place < size)
+        place, source = place[inside], held[inside]
+        same = segment[place] == segment[source]
+        missing[place[same]] *= 1.0 - share * presence[inside][same]
     return np.asarray(1.0 - missing)
 
 
 def box_sum(values: SignalColumn, first: SegmentColumn, after: SegmentColumn) -> SignalColumn:
-    """Sum over the messages ``first[i] .. after[i] - 1`` for every message i (last axis)."""
-    edge = np.zeros((*values.shape[:-1], 1))
-    running = np.concatenate([edge, np.cumsum(values, axis=-1)], axis=-1)
-    return np.asarray(running[..., after] - running[..., first])
+    """Sum over the messages ``first[i] .. after[i] - 1`` for every message i, shape (n,)."""
+    running = np.zeros(values.shape[0] + 1)
+    np.cumsum(values, out=running[1:])
+    return np.asarray(running[after] - running[first])
 
 
 def segment_starts(segment: SegmentColumn) -> SegmentColumn:
@@ -118,3 +111,38 @@ def date_closeness(
         gap = np.maximum(np.maximum(first - days, days - last), 0)
         best = np.maximum(best, np.exp(-gap / falloff))
     return np.asarray(np.where(days > 0, best, 0.0))
+
+
+class Surroundings:
+    """The messages up to `reach` before and after each message, inside its segment.
+
+    Args:
+        segment: Segment number of each message, ascending by one, shape (n,), n >= 1.
+        length: Terms per message, shape (n,).
+        reach: Messages on each side.
+        k1: BM25 saturation.
+        b: BM25 length normalisation, against the mean length of all surroundings.
+    """
+
+    def __init__(
+        self, segment: SegmentColumn, length: SignalColumn, *, reach: int, k1: float, b: float
+    ) -> None:
+        starts = segment_starts(segment)
+        ends = np.append(starts[1:], segment.shape[0])
+        number = segment - segment[0]
+        place = np.arange(segment.shape[0])
+        self._first = np.maximum(place - reach, starts[number])
+        self._after = np.minimum(place + reach + 1, ends[number])
+        total = box_sum(length, self._first, self._after)
+        self._norm = length_norm(total, k1, b, max(1.0, float(total.mean())))
+
+    def presence(self, held: NDArray[np.int32], counts: NDArray[np.int32]) -> SignalColumn:
+        """Saturated presence of one term in the surroundings of every message, shape (n,).
+
+        Args:
+            held: Messages that hold the term.
+            counts: How often each does.
+        """
+        column = np.zeros(self._norm.shape)
+        column[held] = counts
+        return term_presence(box_sum(column, self._first, self._after), self._norm)

@@ -1,0 +1,124 @@
+"""The recall gate: does the window in view lack what the question needs?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from eunoe.stages.scoring.analysis import TextAnalysis
+from eunoe.stages.scoring.cues import CUE_FOLLOW_UP, CUE_RECALL
+from eunoe.stages.scoring.index import Relevance, RelevanceIndex
+
+GATE_FLOOR = 0.05
+GATE_SHORT_WORDS = 20
+GATE_NAME_WORDS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCoverage:
+    """How well the messages in view answer a question, beside those out of view.
+
+    Attributes:
+        inside: Share of the question's weight (idf) that occurs in the window, 0 to 1.
+        outside: Share that occurs before the window.
+        missing: Share that occurs before the window only.
+        best_inside: Largest share that one message and its neighbours hold, in the window.
+        best_outside: The same before the window.
+        missing_names: Identifiers, paths and codes of the question found before the window only.
+        words: Written words of the question (a third of its n-grams for scripts without spaces).
+        asks: Whether it is a question.
+        recalls: Whether it points back at the chat ("earlier", "as we discussed", "之前").
+        follows: Whether it goes on with what is in view ("ok, and ...", "thanks, ...").
+    """
+
+    inside: float
+    outside: float
+    missing: float
+    best_inside: float
+    best_outside: float
+    missing_names: tuple[str, ...]
+    words: int
+    asks: bool
+    recalls: bool
+    follows: bool
+
+    @property
+    def score(self) -> float:
+        """``1.5 + 3 ln(best_outside/best_inside) + [recalls] - 2 [follows] - 4.5 (words-20)+/20``.
+
+        Both shares are floored by adding 0.05. A long message brings its own context and a
+        follow-up has it in view, so they must find much more outside than inside; a question that
+        points back needs less.
+        """
+        ratio = (self.best_outside + GATE_FLOOR) / (self.best_inside + GATE_FLOOR)
+        surplus = max(0, self.words - GATE_SHORT_WORDS) / GATE_SHORT_WORDS
+        return (
+            1.5 + 3.0 * math.log(ratio) + 1.0 * self.recalls - 2.0 * self.follows - 4.5 * surplus
+        )
+
+    @property
+    def open(self) -> bool:
+        """Whether recall should look before the window.
+
+        Statements ("thanks, next", a task of its own) open it only when they point back, or are
+        short and hold an identifier that only messages before the window know.
+        """
+        if self.best_outside <= 0.0:
+            return False
+        wants = self.asks or self.recalls
+        if not wants and not (self.missing_names and self.words <= GATE_NAME_WORDS):
+            return False
+        return self.score >= 0.0
+
+
+def window_coverage(
+    index: RelevanceIndex,
+    query: TextAnalysis,
+    start: int,
+    *,
+    upto: int | None = None,
+    relevance: Relevance | None = None,
+) -> WindowCoverage:
+    """Compare the window ``[start, upto)`` with the messages before it.
+
+    Args:
+        index: Index that holds the messages.
+        query: Analysis of the question (not itself among the messages counted).
+        start: First message in view.
+        upto: Messages that count, all by default.
+        relevance: Answer of the index for the same query and `upto`, when it is at hand.
+    """
+    n = len(index) if upto is None else max(0, min(upto, len(index)))
+    start = max(0, min(start, n))
+    answer = index.relevance(query, upto=n) if relevance is None else relevance
+    total = sum(weight for _, weight in answer.profile.weights)
+    inside = outside = missing = 0.0
+    absent: set[str] = set()
+    for term, weight in answer.profile.weights:
+        first, last = index.term_reach(term, n)
+        inside += weight * (last >= start)
+        outside += weight * (first < start)
+        missing += weight * (last < start)
+        if last < start:
+            absent.add(term)
+    share = index.nearby_share(answer)
+    cues = answer.profile.cues
+    scale = 1.0 / total if total > 0.0 else 0.0
+    return WindowCoverage(
+        inside=inside * scale,
+        outside=outside * scale,
+        missing=missing * scale,
+        best_inside=float(np.max(share[start:], initial=0.0)),
+        best_outside=float(np.max(share[:start], initial=0.0)),
+        missing_names=tuple(
+            name
+            for name in query.entities
+            if not name.replace(" ", "").isalpha() and index.knows_only(name, absent)
+        ),
+        words=max(query.words, query.length // 3),
+        asks=query.asks,
+        recalls=cues & CUE_RECALL != 0,
+        follows=cues & CUE_FOLLOW_UP != 0,
+    )
