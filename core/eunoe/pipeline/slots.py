@@ -88,7 +88,19 @@ class SlotMaker:
             slot = self._slot(i)
             if slot is not None:
                 slots.append(slot)
+        self._note_moves(atom)
         return slots if not atom.unanswered else self._answered(atom, slots)
+
+    def _note_moves(self, atom: Atom) -> None:
+        """Say which results stood elsewhere than behind their call."""
+        expected = atom.indices[0] + 1
+        for i in atom.indices[1:]:
+            if not self.messages[i].is_result:
+                return
+            if i == expected:
+                expected += 1
+            else:
+                self.mended.append(f"[{i}] a result was moved behind its call [{atom.indices[0]}]")
 
     def _answered(self, atom: Atom, slots: list[Slot]) -> list[Slot]:
         """The call with a stub for each missing result; a wholly open call at the very end runs."""

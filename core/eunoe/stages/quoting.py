@@ -40,7 +40,8 @@ def quote_block(quotations: Sequence[Quotation]) -> str:
             lines.append("[…]")
         mark = f"{quotation.turn + 1} " if quotation.turn != before else ""
         shortened = " (excerpt)" if quotation.excerpt else ""
-        lines.append(f"{mark}{quotation.speaker}{shortened}: {defuse(quotation.text)}")
+        speaker = " ".join(defuse(quotation.speaker).split())
+        lines.append(f"{mark}{speaker}{shortened}: {defuse(quotation.text)}")
         before = quotation.turn
     return "\n".join([*lines, BLOCK_FOOT])
 
