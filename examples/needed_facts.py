@@ -34,16 +34,31 @@ def count_facts(contender: Contender, contest: Contest) -> tuple[int, int]:
     return there, tokens
 
 
-def main(budget: int) -> None:
-    messages, facts = make_messages(), needed_facts()
+def count_all(budget: int = 8000) -> dict[str, tuple[int, int]]:
+    """Facts there and tokens sent, for each policy that can run here."""
+    messages = make_messages()
     contest = Contest(messages=messages, budget=budget, ruler=Ruler(messages))
-    whole = sum(map(len, facts.values()))
-    rows = []
-    for contender in CONTENDERS:
-        if contender.name != "langchain" or has_langchain():
-            there, tokens = count_facts(contender, contest)
-            rows.append([contender.label, f"{there} of {whole}", f"{tokens // len(facts):,}"])
-    print(f"{len(facts)} questions, budget {budget:,}\n")
+    return {
+        contender.label: count_facts(contender, contest)
+        for contender in CONTENDERS
+        if contender.name != "langchain" or has_langchain()
+    }
+
+
+def facts_there(budget: int = 8000) -> dict[str, str]:
+    """For each policy: how many of all the facts are there."""
+    whole = sum(map(len, needed_facts().values()))
+    return {label: f"{there} of {whole}" for label, (there, _) in count_all(budget).items()}
+
+
+def main(budget: int) -> None:
+    questions = len(needed_facts())
+    whole = sum(map(len, needed_facts().values()))
+    rows = [
+        [label, f"{there} of {whole}", f"{tokens // questions:,}"]
+        for label, (there, tokens) in count_all(budget).items()
+    ]
+    print(f"{questions} questions, budget {budget:,}\n")
     print(format_table(["", "facts there", "tokens a request"], rows, 80))
 
 

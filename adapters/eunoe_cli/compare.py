@@ -241,6 +241,11 @@ def _legend(summary: Mapping[str, Any], overall: Mapping[str, Tally], asked: Seq
         for label, tally in overall.items()
         if tally.failed
     ]
+    if "langchain trim" in overall:
+        lines.append(
+            "langchain trim: trim_messages with the options and the approximate counter of its "
+            "documentation; what it sends is counted as everything else here."
+        )
     if "langchain" in asked and not has_langchain():
         lines.append("langchain trim is left out: langchain-core is not installed.")
     return "\n".join(wrap_text(line, terminal_width()) for line in lines)
