@@ -24,6 +24,7 @@ from eunoe.domain.settings import Settings
 from eunoe.pipeline.linting import lint
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
+from eunoe.pipeline.transcript import PipelineMemory
 
 __version__ = "0.1.0"
 
@@ -43,6 +44,7 @@ __all__ = [
     "EunoeError",
     "Fate",
     "OrchestratorResult",
+    "PipelineMemory",
     "Placement",
     "ProviderProfile",
     "Report",

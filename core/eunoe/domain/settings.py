@@ -22,7 +22,6 @@ _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "recency_fallback_turns": (1, 100),
     "max_candidates": (1, 10_000),
     "stub_characters": (16, 400),
-    "memory_bytes": (1_000_000, 1 << 40),
 }
 
 
@@ -50,7 +49,6 @@ class Settings:
         locked_flags: names of flags that users may not use.
         scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
             the common tokenizer times a factor for its family, instead of without a factor.
-        memory_bytes: bound on what is remembered between requests, in bytes.
 
     Raises:
         SettingsError: a value is outside its range, or the water marks are the wrong way round.
@@ -62,7 +60,7 @@ class Settings:
     recall: Literal["auto", "always", "never"] = "auto"
     recall_share: float = 0.15
     deep_recall_share: float = 0.8
-    recall_floor: float = 0.05
+    recall_floor: float = 0.0
     cost_exponent: float = 0.5
     pair_coherence: float = 0.8
     tool_penalty: float = 0.5
@@ -72,7 +70,6 @@ class Settings:
     read_flags: bool = True
     locked_flags: tuple[str, ...] = ()
     scale_by_family: bool = False
-    memory_bytes: int = 64_000_000
 
     def __post_init__(self) -> None:
         if self.policy not in POLICY_NAMES:

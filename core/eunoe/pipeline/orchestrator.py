@@ -17,12 +17,17 @@ from eunoe.domain.report import Overrun, Placement
 from eunoe.domain.settings import POLICY_NAMES, Settings
 from eunoe.pipeline.fitting import fit_view, list_tokens, shorten_turn
 from eunoe.pipeline.forecasting import forecast_of
-from eunoe.pipeline.memory import ChatMemory, ContentMemory, count_entries
+from eunoe.pipeline.memory import count_entries
 from eunoe.pipeline.policies import decide_in_time, whole_view
 from eunoe.pipeline.reporting import make_report
 from eunoe.pipeline.request import Request, strip_flags
 from eunoe.pipeline.result import OrchestratorResult
-from eunoe.pipeline.transcript import Transcript, last_turn_start
+from eunoe.pipeline.transcript import (
+    PipelineMemory,
+    Transcript,
+    last_turn_start,
+    process_memory,
+)
 from eunoe.pipeline.view import Built, View
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PriceLookup, affordable_tokens, depends_on_price
@@ -51,6 +56,8 @@ class ContextOrchestrator:
             raises it.
         prices: what models cost, for a budget in money; by default their list prices.
 
+        memory: what is remembered between requests; by default the process shares one.
+
     Raises:
         SettingsError: a setting is not allowed.
     """
@@ -64,6 +71,7 @@ class ContextOrchestrator:
         token_counter: TokenCounter | None = None,
         flag_cap: int | None = None,
         prices: PriceLookup | None = None,
+        memory: PipelineMemory | None = None,
     ) -> None:
         if on_overflow not in OVERFLOW_CHOICES:
             raise SettingsError("on_overflow", on_overflow, ", ".join(OVERFLOW_CHOICES))
@@ -73,8 +81,7 @@ class ContextOrchestrator:
         self._counter = token_counter
         self._flag_cap = flag_cap
         self.prices: PriceLookup = prices if prices is not None else list_prices()
-        self._contents = ContentMemory(self.settings.memory_bytes)
-        self._chats: ChatMemory[Transcript] = ChatMemory()
+        self._memory = memory if memory is not None else process_memory()
 
     async def process(
         self,
@@ -167,14 +174,16 @@ class ContextOrchestrator:
         cap = budget if budget is not None else self.budget
         price = self.prices.get(model_id)
         limit = affordable_tokens(cap, price)
-        entries = self._contents.read_all(conversation.raw)
-        flags = strip_flags(conversation.raw, entries, self._contents, self.settings)
+        entries = self._memory.contents.read_all(conversation.raw)
+        flags = strip_flags(conversation.raw, entries, self._memory.contents, self.settings)
         if price is None and depends_on_price(cap):
             unknown = f"the price of {model_id or 'no model'} is not known: money sets no limit"
             flags = replace(flags, warnings=(*flags.warnings, unknown))
         count_entries(flags.entries, counter)
         finished = flags.entries[: last_turn_start(flags.entries)]
-        transcript = self._chats.find(finished, counter.name, lambda: Transcript(counter.name))
+        transcript = self._memory.chats.find(
+            finished, counter.name, lambda: Transcript(counter.name)
+        )
         try:
             known = len(transcript.entries)
             if known < len(finished):
@@ -186,7 +195,7 @@ class ContextOrchestrator:
                 transcript=transcript,
                 profile=profile_of(model_id, profile),
                 counter=counter,
-                memory=self._contents,
+                memory=self._memory.contents,
                 settings=_settings_by_flags(
                     self.settings, flags.now.pair_coherence, flags.now.tool_penalty
                 ),
@@ -198,7 +207,7 @@ class ContextOrchestrator:
                 conversation, request, flags.now.policy or name, limit, tool_tokens, reserve
             )
         finally:
-            self._chats.release(transcript)
+            self._memory.chats.release(transcript)
 
     def drain(self) -> None:
         """Finish the work that is done after an answer. There is none without a summariser."""

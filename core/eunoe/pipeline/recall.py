@@ -102,7 +102,7 @@ def _candidate_atoms(
     worth = np.zeros(len(first))
     np.maximum.at(worth, transcript.atom_of_message.view(), scored.values)
     open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
-    open_atoms &= worth >= request.settings.recall_floor
+    open_atoms &= (worth > 0) & (worth >= request.settings.recall_floor)
     for i in request.flags.by_message:
         if i < len(scored.values) and _is_settled(request.flags.by_message[i]):
             open_atoms[transcript.atom_of_message.view()[i]] = False

@@ -14,7 +14,7 @@ import numpy as np
 from eunoe.domain.atom import Atom
 from eunoe.domain.errors import TimeIsOverError
 from eunoe.domain.message import Message
-from eunoe.pipeline.memory import ContentEntry, Grown
+from eunoe.pipeline.memory import ChatMemory, ContentEntry, ContentMemory, Grown
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.window import Timeline
@@ -195,3 +195,27 @@ def _running_sum(
     total = np.zeros(len(column) + len(more) + 1, dtype=np.int64)
     np.cumsum(np.concatenate([column.view(), more]), out=total[1:])
     return total
+
+
+class PipelineMemory:
+    """What is remembered between requests: facts by content, and the grown part of recent chats.
+
+    It may be shared by any number of orchestrators, chats, users and threads: everything in it is a
+    pure function of content, so it makes answers faster and never different.
+
+    Args:
+        max_bytes: bound on the facts, in bytes, estimated from the sizes of the texts.
+        max_chats: recent chats whose grown part is kept.
+    """
+
+    def __init__(self, max_bytes: int = 64_000_000, max_chats: int = 64) -> None:
+        self.contents = ContentMemory(max_bytes)
+        self.chats: ChatMemory[Transcript] = ChatMemory(max_chats)
+
+
+_PROCESS_MEMORY = PipelineMemory()
+
+
+def process_memory() -> PipelineMemory:
+    """The memory that orchestrators of this process share unless they are given their own."""
+    return _PROCESS_MEMORY
