@@ -5,7 +5,7 @@ from __future__ import annotations
 from eunoe.domain.atom import Atom
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.message import Message
-from eunoe.domain.report import Fate, Overrun
+from eunoe.domain.report import Cut, Fate, Overrun
 from eunoe.pipeline.policies import whole_view
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.view import Built, View, build_view
@@ -70,6 +70,7 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
         BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
     """
     view = View(in_place=[a for a in whole_view(request).in_place if a.system])
+    view.cut = _cut_to_turn(request)
     built = _leave_out_broken(request, view, build_view(request, view))
     needed, allowed = built.tokens, request.allowed or 0
     if built.tokens <= allowed:
@@ -97,6 +98,13 @@ def _leave_out_broken(request: Request, view: View, built: Built) -> Built:
         view.left_out.add(atom.first)
         view.reasons[atom.first] = "it cannot stand in the list, and no room is left to quote it"
     return build_view(request, view)
+
+
+def _cut_to_turn(request: Request) -> Cut:
+    """The cut at the current turn: nothing older stays, and what is shortened may change each time."""
+    start, line = request.turn_start, request.timeline
+    older = int(line.tokens[start] - line.system_tokens[start])
+    return Cut(index=start, tokens_dropped=older, declared=True)
 
 
 def _finished_results(request: Request) -> list[tuple[Atom, int]]:
