@@ -96,8 +96,6 @@ _CUE_OPENERS = frozenset(
 )
 
 
-
-
 def find_cues(asked: str) -> int:
     """Combination of the ``CUE_*`` bits (all but CUE_ANAPHOR) of a question."""
     cues = 0

@@ -54,9 +54,7 @@ class WindowCoverage:
         """
         ratio = (self.best_outside + GATE_FLOOR) / (self.best_inside + GATE_FLOOR)
         surplus = max(0, self.words - GATE_SHORT_WORDS) / GATE_SHORT_WORDS
-        return (
-            1.5 + 3.0 * math.log(ratio) + 1.0 * self.recalls - 2.0 * self.follows - 4.5 * surplus
-        )
+        return 1.5 + 3.0 * math.log(ratio) + 1.0 * self.recalls - 2.0 * self.follows - 4.5 * surplus
 
     @property
     def open(self) -> bool:

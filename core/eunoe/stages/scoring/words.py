@@ -142,7 +142,9 @@ _WORD_PATTERN = re.compile(
     "(?:['’.\\-_/\\\\:@+#&]+\\w[\\w\u0900-\u097f]*)*"
 )
 _WORD_PARTS = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
-_WORD_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_WORD_CAMEL = re.compile(
+    r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
+)
 _WORD_MEMO_LIMIT = 200_000
 _WORD_LONGEST = 80
 
@@ -186,9 +188,7 @@ def fold_text(text: str) -> str:
 def _word_ngrams(run: str, smallest: int, largest: int) -> list[str]:
     if len(run) <= smallest:
         return [run]
-    return [
-        run[i : i + n] for n in range(smallest, largest + 1) for i in range(len(run) - n + 1)
-    ]
+    return [run[i : i + n] for n in range(smallest, largest + 1) for i in range(len(run) - n + 1)]
 
 
 def _word_script_terms(folded: str) -> tuple[str, ...]:
@@ -258,7 +258,9 @@ def _word_make(word: str) -> WordEntry:
     marks = 0
     month = _WORD_MONTHS.get(folded, 0)
     if month:
-        marks |= MARK_MONTH | (MARK_TIME if len(folded) > 3 and folded not in ("march", "mars") else 0)
+        marks |= MARK_MONTH | (
+            MARK_TIME if len(folded) > 3 and folded not in ("march", "mars") else 0
+        )
     for mark, table in (
         (MARK_TIME, _WORD_TIME),
         (MARK_NUMBER, _WORD_NUMERALS),
@@ -281,9 +283,11 @@ def _word_make(word: str) -> WordEntry:
         return WordEntry((), marks | MARK_STOP, month, folded)
     if not folded.isascii() and _WORD_NGRAM_RUN.search(folded):
         return WordEntry(_word_script_terms(folded), marks, month, folded)
-    if not word.isalnum() or (
-        not word.islower() and not word.isupper() and not word.istitle() and not word.isdigit()
-    ) or (not word.isalpha() and not word.isdigit()):
+    if (
+        not word.isalnum()
+        or (not word.islower() and not word.isupper() and not word.istitle() and not word.isdigit())
+        or (not word.isalpha() and not word.isdigit())
+    ):
         if folded.isalpha():
             camel = _WORD_CAMEL.search(word) is not None and "'" not in word and "’" not in word
             if not camel:

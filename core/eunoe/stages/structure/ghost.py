@@ -1,0 +1,117 @@
+"""The ghost graph: what a question means without saying it.
+
+A pronoun or "the file" stands for something named shortly before. What it may stand for gets
+teleport mass in the graph, so its messages come back although the question shares no word with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+GHOST_TURNS = 8
+GHOST_FADE = 0.9
+
+_GHOST_TYPES: dict[str, re.Pattern[str]] = {
+    "file": re.compile(r"[\w\-./\\]+\.[A-Za-z]\w{0,4}"),
+    "link": re.compile(r"https?://\S+|www\.\S+"),
+    "error": re.compile(r"\w*(?:error|exception|warning|fault)\w*", re.IGNORECASE),
+    "version": re.compile(r"v?\d+(?:\.\d+)+"),
+    "code": re.compile(r"\w+(?:_\w+)+|[a-z]+[A-Z]\w*|\w+\(\)|\w+::\w+"),
+    "ticket": re.compile(r"#\d+|[A-Z]{2,}-\d+", re.IGNORECASE),
+}
+_GHOST_NOUNS: dict[str, tuple[str, ...]] = {
+    "file": ("file", "script", "module", "document", "datei", "fichier", "archivo", "文件", "файл"),
+    "link": ("link", "url", "page", "site", "website", "链接", "ссылка"),
+    "error": (
+        "error",
+        "exception",
+        "bug",
+        "warning",
+        "problem",
+        "fehler",
+        "erreur",
+        "错误",
+        "ошибка",
+    ),
+    "version": ("version", "release", "版本", "версия"),
+    "code": ("function", "method", "class", "variable", "column", "table", "函数", "функция"),
+    "ticket": ("ticket", "issue", "request", "order", "订单", "заказ"),
+}
+_GHOST_PRONOUN = re.compile(
+    r"\b(?:it|that|this|them|those|these|its|he|she|they|him|her|their|er|sie|es|ihn|il|elle|lui|eso"
+    r"|esto|ele|ela|isso|lo|questo|quello|он|она|оно|они|это|его|её)\b|那个|这个|它|他|她|それ|これ|あれ|그것|이것",
+    re.IGNORECASE,
+)
+
+
+def entity_type(name: str) -> str:
+    """``link file version error ticket code`` or ``name``."""
+    for kind in ("link", "version", "file", "error", "ticket", "code"):
+        if _GHOST_TYPES[kind].fullmatch(name):
+            return kind
+    return "name"
+
+
+def asked_types(question: str) -> frozenset[str]:
+    """Types that "the <noun>" phrases of a question ask for; empty when there are none."""
+    lower = question.lower()
+    return frozenset(
+        kind
+        for kind, nouns in _GHOST_NOUNS.items()
+        if any(
+            (noun in lower)
+            if not noun.isascii()
+            else re.search(rf"\b(?:the|that|this|der|die|das|le|la|el|o|il) {noun}\b", lower)
+            for noun in nouns
+        )
+    )
+
+
+def points_away(question: str) -> bool:
+    """Whether a question leans on a pronoun or on "the <noun>"."""
+    return _GHOST_PRONOUN.search(question) is not None or bool(asked_types(question))
+
+
+def ghost_weights(
+    question: str,
+    named: Sequence[str],
+    mentions: Mapping[str, Sequence[int]],
+    turn: Sequence[int],
+) -> dict[str, float]:
+    """Teleport weight of entities for a question.
+
+    Entities that the question names count ``1/mentions``. When it names none and leans on a
+    pronoun, those of the last 8 turns count ``0.9**(turns ago)``, only the types asked for if any.
+
+    Args:
+        question: Its text.
+        named: Entities in it, folded.
+        mentions: Messages that mention each entity, ascending.
+        turn: Turn number of each message.
+
+    Returns:
+        Entity to weight > 0, possibly empty.
+    """
+    direct = {name: 1.0 / len(mentions[name]) for name in named if mentions.get(name)}
+    if direct or not turn or not points_away(question):
+        return direct
+    wanted = asked_types(question)
+    out: dict[str, float] = {}
+    for name, places in mentions.items():
+        if not places:
+            continue
+        ago = turn[-1] - turn[places[-1]]
+        if 0 <= ago < GHOST_TURNS and (not wanted or entity_type(name) in wanted):
+            out[name] = GHOST_FADE**ago
+    return out
+
+
+def resolve_anaphor(
+    question: str, mentions: Mapping[str, Sequence[int]], turn: Sequence[int]
+) -> str:
+    """Most recent entity of the right type that a pronoun may stand for, or an empty string."""
+    weights = ghost_weights(question, (), mentions, turn)
+    if not weights:
+        return ""
+    return max(weights, key=lambda name: (mentions[name][-1], name))
