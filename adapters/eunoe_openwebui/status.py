@@ -10,6 +10,7 @@ from eunoe_openwebui.turn import TurnNotes, still_recalled
 
 # The tools are named in the line when they take more than a quarter of what is allowed.
 _STATUS_TOOL_SHARE = 4
+_SOURCES_SHOWN = 8
 _STATUS_WORDS = (
     (Fate.RECALLED, "recalled"),
     (Fate.SUMMARISED, "summarised"),
@@ -83,15 +84,15 @@ def status_event(text: str) -> dict[str, Any]:
 
 
 def source_events(report: Report, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One of the host's citation events for each recalled message of text."""
+    """The host's citation events for the recalled texts that matter most, in the chat's order."""
+    recalled = [d for d in report.decisions if d.fate is Fate.RECALLED]
+    best = sorted(recalled, key=lambda d: (-d.score, d.index))[:_SOURCES_SHOWN]
     events = []
-    turn = 0
-    for decision in report.decisions:
-        role = messages[decision.index].get("role")
-        turn += role == "user"
-        content = messages[decision.index].get("content")
-        if decision.fate is Fate.RECALLED and isinstance(content, str):
-            name = f"Turn {turn} ({role})"
+    for place in sorted(decision.index for decision in best):
+        content = messages[place].get("content")
+        if isinstance(content, str):
+            turn = sum(message.get("role") == "user" for message in messages[: place + 1])
+            name = f"Turn {turn} ({messages[place].get('role')})"
             data = {"source": {"name": name}, "document": [content], "metadata": [{"source": name}]}
             events.append({"type": "citation", "data": data})
     return events

@@ -63,7 +63,7 @@ def test_set_up_in_the_page_and_chat(
         browser.type("//*[@id='chat-input']", "On which port does our database listen?\n")
         browser.find("//*[contains(text(), 'On port 54329')]")
         line = browser.text(f"({STATUS})[last()]")
-        browser.click("//button[contains(., 'Sources')]")
+        browser.click("//button[contains(., ' Source')]")
         browser.find("//*[contains(text(), 'Turn 1 (user)')]")
         browser.screenshot(SHOTS / "openwebui-chat.png")
     assert line.startswith("sent ")
