@@ -130,9 +130,11 @@ def test_the_wheel_is_the_packages_and_the_same_from_every_clone(tmp_path: Path)
     assert here.read_bytes() == there.read_bytes()
 
     inside = {name for name in zipfile.ZipFile(here).namelist() if ".dist-info/" not in name}
-    expected = {str(path.relative_to(folder)) for folder in FOLDERS for path in files_in(folder)}
+    expected = {
+        str(path.relative_to(folder))
+        for folder in FOLDERS
+        for package in PACKAGES
+        for path in tracked_files()
+        if path.is_relative_to(folder / package)
+    }
     assert inside == expected
-
-
-def files_in(folder: Path) -> list[Path]:
-    return [path for path in tracked_files() if path.is_relative_to(folder)]
