@@ -196,7 +196,7 @@ def _released_by_replay(
     """
     allowed = request.allowed or 0
     start, used = request.turn_start, base
-    low = base + int((allowed - base) * max(0.5, request.settings.low_water))
+    low = base + int((allowed - base) * request.settings.low_water)
     waiting: list[int] = []
     chosen: list[int] = []
     for k in range(len(sizes) + 1):

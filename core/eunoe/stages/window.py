@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 
+LEAST_CACHED_TOKENS = 1024
+"""No provider caches a shorter prompt. Source: OpenAI, Prompt caching; Anthropic, Prompt caching."""
+
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
@@ -114,18 +117,21 @@ def replay_window(
 def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int) -> int:
     """The earliest turn start that leaves no more than the low mark; at most the current turn's.
 
-    The turn before the current one stays even above the low mark, if it fits under the high mark:
-    what was said last is what the next question most often speaks of.
+    The turn before the current one stays even above the low mark, if that leaves half of the way
+    to the high mark free: what was said last is what the next question most often speaks of. In a
+    room too small for any prompt cache the cut is as shallow as it can be.
     """
     head = int(timeline.system_tokens[request])
-    low = head + int((marks.room - marks.extra - head) * marks.low)
+    free = marks.room - marks.extra - head
+    top = int(marks.room * marks.high) - marks.extra
+    low = top if marks.room < LEAST_CACHED_TOKENS else head + int(free * marks.low)
     starts = timeline.turn_starts
     current = max(0, int(starts.searchsorted(request, side="left")) - 1)
     needed = int(timeline.tokens[request]) - low
     found = min(int(timeline.own_before_turns.searchsorted(needed, side="left")), current)
-    top = int(marks.room * marks.high) - marks.extra
-    if found == current > 0 and timeline.used(int(starts[current - 1]), request) <= top:
-        found = current - 1
+    if found == current > 0:
+        before = timeline.used(int(starts[current - 1]), request)
+        found -= before <= (low + top) // 2
     return max(start, int(starts[found]))
 
 
