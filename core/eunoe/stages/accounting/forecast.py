@@ -7,7 +7,7 @@ until usage is reported; what was never sent stays one for ever.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -129,7 +129,7 @@ def forecast_request(
     if before is None:
         repeated = 0
     elif fresh_cut:
-        repeated = overhead + _leading_system(line, start)
+        repeated = overhead + _moved_prefix(line, 0, start)
     else:
         repeated = overhead + _view_tokens(line, min(start, before), before)
     return RequestForecast(
@@ -151,7 +151,7 @@ def _plain_window(
     if earlier == start:
         repeated = overhead + _view_tokens(line, start, before)
     else:
-        repeated = overhead + int(line.system_tokens[earlier])
+        repeated = overhead + _moved_prefix(line, earlier, start)
     return PromptForecast(prompt=prompt, repeated=min(prompt, repeated))
 
 
@@ -166,11 +166,20 @@ def _view_tokens(line: ChatColumns, start: int, stop: int) -> int:
     return int(line.system_tokens[start] + line.tokens[stop] - line.tokens[start])
 
 
-def _leading_system(line: ChatColumns, start: int) -> int:
-    """Tokens of the system messages at the head, before the first turn of the chat ends."""
-    starts = line.turn_starts
-    first = int(starts[1]) if len(starts) > 1 else start
-    return int(line.system_tokens[min(first, start)])
+def _moved_prefix(line: ChatColumns, earlier: int, start: int) -> int:
+    """Tokens that two views share whose starts differ: the system messages up to the first other.
+
+    Both begin with the system messages before ``earlier``; those that stand directly at it are in
+    the later view, too, before anything else.
+    """
+    first = int(line.tokens[earlier] - line.system_tokens[earlier])
+
+    def others(place: int) -> int:
+        return int(line.tokens[place] - line.system_tokens[place])
+
+    places = range(earlier, start + 1)
+    end = bisect_right(places, first, key=others) - 1
+    return int(line.system_tokens[places[end]])
 
 
 def _newest_start(line: ChatColumns, room: int | None, stop: int) -> int:

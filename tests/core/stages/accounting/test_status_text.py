@@ -1,0 +1,94 @@
+"""Short pieces of text for a status line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eunoe.stages.accounting.entry import account_requests
+from eunoe.stages.accounting.forecast import PromptForecast, RequestForecast
+from eunoe.stages.accounting.ledger import Account, Ledger, Tally
+from eunoe.stages.accounting.price import PICODOLLARS, ModelPrice, TokenUse
+from eunoe.stages.accounting.status_text import (
+    accounting_line,
+    cache_piece,
+    cost_piece,
+    money_text,
+    recalled_piece,
+    saved_piece,
+    sent_piece,
+    token_text,
+)
+
+FORECAST = RequestForecast(
+    sent=PromptForecast(prompt=7900, repeated=6100),
+    untouched=PromptForecast(prompt=41_000, repeated=39_500),
+    window=PromptForecast(prompt=7900, repeated=0),
+)
+PRICE = ModelPrice(input=2.5, cached=0.25, output=10)
+
+
+def test_the_line():
+    reported = TokenUse(prompt=7900, cached=6100, completion=200)
+    ledger = account_requests([FORECAST], PRICE, reported=reported)
+    line = accounting_line(ledger, allowed=8000, recalled=3)
+    assert line == "sent 7.9k of 8k · 6.1k from cache · 3 recalled · saved ≈$0.008"
+    assert cost_piece(ledger) == "cost $0.008"
+    line = accounting_line(account_requests([FORECAST], PRICE), allowed=8000)
+    assert line == "sent ≈7.9k of 8k · ≈6.1k from cache · saved ≈$0.008"
+
+
+def test_without_a_price_there_is_no_money():
+    ledger = account_requests([FORECAST], None)
+    assert accounting_line(ledger) == "sent ≈7.9k · ≈6.1k from cache"
+    assert cost_piece(ledger) == ""
+
+
+def test_what_cost_more_is_said():
+    account = Account(
+        sent=Tally(requests=1, cost=PICODOLLARS // 100), untouched=Tally(requests=1, cost=0)
+    )
+    assert saved_piece(Ledger(measured=account)) == "≈$0.010 dearer"
+
+
+def test_several_requests_have_no_limit_in_the_line():
+    ledger = account_requests([FORECAST] * 2, PRICE)
+    assert sent_piece(ledger, allowed=8000) == "sent ≈15.8k"
+
+
+def test_nothing_says_nothing():
+    assert accounting_line(Ledger()) == ""
+    assert recalled_piece(0) == recalled_piece(-1) == ""
+    assert cache_piece(Ledger()) == cost_piece(Ledger()) == saved_piece(Ledger()) == ""
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [(0, "0"), (950, "950"), (7912, "7.9k"), (8000, "8k"), (128_000, "128k"), (1_234_567, "1.2M")],
+)
+def test_tokens(tokens: int, text: str):
+    assert token_text(tokens) == text
+
+
+@pytest.mark.parametrize(
+    ("dollars", "text"),
+    [
+        (0, "$0"),
+        (0.0001, "<$0.001"),
+        (0.0114, "$0.011"),
+        (0.5, "$0.500"),
+        (1.239, "$1.24"),
+        (312.4, "$312"),
+        (12_345.6, "$12,346"),
+        (-0.02, "-$0.020"),
+    ],
+)
+def test_money(dollars: float, text: str):
+    assert money_text(dollars) == text
+
+
+@given(st.floats(0, 1e9), st.integers(0, 10**12))
+def test_numbers_stay_short(dollars: float, tokens: int):
+    assert len(money_text(dollars)) <= 14
+    assert len(token_text(tokens)) <= 8
