@@ -93,10 +93,7 @@ def test_as_lists_that_are_made(chat: Chat, room: int, overhead: int):
         old_whole, old_window = lists_of(chat, before[-1], room)
         shared = prefix_tokens(chat, old_whole, whole)
         assert made.untouched.repeated == overhead + shared
-        # system messages between two starts stand in another place: never more than is real
-        assert made.window.repeated <= overhead + prefix_tokens(chat, old_window, window)
-        if all(r != "system" for r, _ in chat.messages[1:]):
-            assert made.window.repeated == overhead + prefix_tokens(chat, old_window, window)
+        assert made.window.repeated == overhead + prefix_tokens(chat, old_window, window)
     else:
         assert made.untouched.repeated == made.window.repeated == made.sent.repeated == 0
     assert made.untouched_fits == (made.untouched.prompt <= room + overhead)
@@ -105,10 +102,12 @@ def test_as_lists_that_are_made(chat: Chat, room: int, overhead: int):
 def test_by_hand():
     # system 10, then turns of 20 + 30: three finished, and a question of 5
     chat = Chat((("system", 10), *[("user", 20), ("assistant", 30)] * 3, ("user", 5)))
-    made = forecast_request(chat, stop=8, sent=120, overhead=7, room=120)
-    assert made.untouched == PromptForecast(prompt=7 + 165, repeated=7 + 10 + 120)
-    # newest that fit 120: system, two turns and the question (115); before: the last two and 20
-    assert made.window == PromptForecast(prompt=7 + 115, repeated=7 + 10)
+    made = forecast_request(chat, stop=8, sent=120, overhead=7, room=100)
+    assert made.untouched == PromptForecast(prompt=7 + 165, repeated=7 + 130)
+    # newest that fit 100: system, the last turn, the question (65); before it: two turns (80)
+    assert made.window == PromptForecast(prompt=7 + 65, repeated=7 + 10)
+    wide = forecast_request(chat, stop=8, sent=120, overhead=7, room=120)
+    assert wide.window == PromptForecast(prompt=7 + 115, repeated=7 + 80)
     assert not made.untouched_fits
     assert made.sent == PromptForecast(prompt=120, repeated=120)
     cut = forecast_request(chat, stop=8, sent=72, overhead=7, room=120, start=5, fresh_cut=True)
