@@ -33,9 +33,10 @@ def read_blocks() -> Iterator[tuple[str, str, str]]:
             lines.append(line)
 
 
-def make_messages() -> list[dict[str, Any]]:
-    """The chat in OpenAI form."""
+def read_script() -> tuple[list[dict[str, Any]], dict[int, list[str]]]:
+    """The chat in OpenAI form, and what `@needs` says: place of a question -> needed texts."""
     messages: list[dict[str, Any]] = []
+    needs: dict[int, list[str]] = {}
     calls = 0
     for mark, rest, text in read_blocks():
         if mark == "call":
@@ -46,27 +47,28 @@ def make_messages() -> list[dict[str, Any]]:
                 "type": "function",
                 "function": {"name": tool, "arguments": arguments},
             }
-            messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            if messages[-1]["role"] == "assistant":  # words and call are one message
+                messages[-1]["tool_calls"] = [call]
+            else:
+                messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
         elif mark == "result":
-            content = RESULTS[rest]()
-            messages.append(
-                {"role": "tool", "tool_call_id": f"call_{calls:03d}", "content": content}
-            )
-        elif mark != "needs":
+            answers = {"tool_call_id": f"call_{calls:03d}", "content": RESULTS[rest]()}
+            messages.append({"role": "tool", **answers})
+        elif mark == "needs":
+            needs[len(messages) - 1] = [fact.strip() for fact in rest.split(" | ")]
+        else:
             messages.append({"role": mark, "content": text})
-    return messages
+    return messages, needs
+
+
+def make_messages() -> list[dict[str, Any]]:
+    """The chat in OpenAI form."""
+    return read_script()[0]
 
 
 def needed_facts() -> dict[int, list[str]]:
     """Place of a question in the chat -> texts from far back that its answer takes."""
-    facts: dict[int, list[str]] = {}
-    place = -1
-    for mark, rest, _ in read_blocks():
-        if mark == "needs":
-            facts[place] = [fact.strip() for fact in rest.split(" | ")]
-        else:
-            place += 1
-    return facts
+    return read_script()[1]
 
 
 if __name__ == "__main__":
