@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import traceback
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from eunoe.domain.errors import BudgetError
@@ -14,11 +15,19 @@ from eunoe_openwebui.fit import EngineShelf, FilterOutcome, fit_request, locked_
 from eunoe_openwebui.hook import FilterRequest, HookArguments, read_hook_arguments
 from eunoe_openwebui.hostfacts import host_runs_request_hook
 from eunoe_openwebui.lastview import ViewMemory
-from eunoe_openwebui.status import newest_warning, source_events, status_event, status_line
+from eunoe_openwebui.status import (
+    measured_line,
+    newest_warning,
+    source_events,
+    status_event,
+    status_line,
+    status_words,
+)
 from eunoe_openwebui.turn import read_turn_notes, write_turn_notes
-from eunoe_openwebui.usage import UsageBook, reported_usage
+from eunoe_openwebui.usage import UsageBook, measure_turn, reported_usage
 from eunoe_openwebui.valves import FilterUserValves, FilterValves, resolve_valves
 from eunoe_openwebui.why import why_events
+from eunoe_openwebui.window import base_model_id
 
 _FRAMES_LOGGED = 4
 
@@ -88,12 +97,21 @@ class Filter:
         return await self._run(given, __event_emitter__)
 
     async def outlet(
-        self, body: dict[str, Any], __metadata__: dict[str, Any] | None = None
+        self,
+        body: dict[str, Any],
+        __metadata__: dict[str, Any] | None = None,
+        __model__: dict[str, Any] | None = None,
+        __event_emitter__: EventEmitter | None = None,
     ) -> dict[str, Any]:
-        """After the answer: learn from the usage that the provider reported, if it did."""
+        """After the answer: learn from the usage that the provider reported, and show it."""
         try:
-            counted = read_turn_notes(__metadata__).counted
-            self._usage.learn(str(body.get("model") or ""), counted, reported_usage(body))
+            notes, usage = read_turn_notes(__metadata__), reported_usage(body)
+            model_id = str(body.get("model") or "")
+            self._usage.learn(model_id, notes.counted, usage)
+            turn = measure_turn(usage, base_model_id(__model__ or {}) or model_id)
+            if turn is not None and notes.allowed:
+                line = status_event(measured_line(turn, notes.allowed), notes.shown)
+                await _emit_event(__event_emitter__, line)
         except Exception as error:
             logger.warning("eunoe could not read the usage: %s", type(error).__name__)
         return body
@@ -107,15 +125,9 @@ class Filter:
                 return given.body
             valves = resolve_valves(valves, str(given.body.get("model") or ""))
             work = asyncio.to_thread(self._work, request, valves)
-            outcome, line = await asyncio.wait_for(work, valves.deadline_seconds)
-            before, given.body["messages"] = given.body["messages"], outcome.messages
+            outcome, events = await asyncio.wait_for(work, valves.deadline_seconds)
+            given.body["messages"] = outcome.messages
             write_turn_notes(given.metadata, outcome.notes)
-            locked = locked_flag_names(valves.locked_flags)
-            events = why_events(outcome.report, before, locked) if valves.read_flags else []
-            if valves.show_sources:
-                events = [*source_events(outcome.report, before), *events]
-            if valves.show_status and request.user.show_status:
-                events = [status_event(line), *events]
             for event in events:
                 await _emit_event(emitter, event)
         except BudgetError as error:
@@ -124,19 +136,24 @@ class Filter:
             await _report_failure(error, valves, emitter)
         return given.body
 
-    def _work(self, request: FilterRequest, valves: FilterValves) -> tuple[FilterOutcome, str]:
-        """The choice and its status line; runs in a thread."""
+    def _work(
+        self, request: FilterRequest, valves: FilterValves
+    ) -> tuple[FilterOutcome, list[dict[str, Any]]]:
+        """The choice, and what to show of it; runs in a thread."""
         factor = self._usage.factor(str(request.body.get("model") or ""))
         outcome = fit_request(request, valves, self._shelf, factor)
-        line = status_line(
-            outcome.report,
-            request.earlier,
-            sent=outcome.sent,
-            allowed=outcome.allowed,
-            unchanged=self._views.unchanged_tokens(request.chat, outcome.parts),
-            warning=newest_warning(outcome.report, request.body["messages"]),
-        )
-        return outcome, line
+        report, messages = outcome.report, request.body["messages"]
+        unchanged = self._views.unchanged_tokens(request.chat, outcome.parts)
+        events = source_events(report, messages) if valves.show_sources else []
+        if valves.read_flags:
+            events += why_events(report, messages, locked_flag_names(valves.locked_flags))
+        if not (valves.show_status and request.user.show_status):
+            return outcome, events
+        warning = newest_warning(report, messages)
+        words = status_words(report, request.earlier, outcome.allowed, warning)
+        sizes = status_line(report, sent=outcome.sent, allowed=outcome.allowed, unchanged=unchanged)
+        notes = replace(outcome.notes, allowed=outcome.allowed, shown=words)
+        return replace(outcome, notes=notes), [status_event(sizes, words), *events]
 
 
 async def _report_failure(

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eunoe.domain.report import Fate, Report
+from eunoe.stages.accounting.status_text import STATUS_SEPARATOR, money_text, token_text
 from eunoe_openwebui.turn import TurnNotes, still_recalled
+from eunoe_openwebui.usage import MeasuredTurn
 
 # The tools are named in the line when they take more than a quarter of what is allowed.
 _STATUS_TOOL_SHARE = 4
@@ -20,29 +22,44 @@ _STATUS_WORDS = (
 )
 
 
-def status_line(
-    report: Report,
-    earlier: TurnNotes,
-    *,
-    sent: int,
-    allowed: int,
-    unchanged: int | None,
-    warning: str = "",
-) -> str:
-    """What was done, in one line.
+def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | None) -> str:
+    """The sizes of a request, before it is sent.
+
+    Args:
+        report: of this request.
+        sent: tokens of the request, the model's own prompt included.
+        allowed: tokens that it may take.
+        unchanged: tokens at its start that are the same as in the request before, if known.
+    """
+    about = "≈" if report.estimated else ""
+    parts = [f"sent {about}{token_text(sent)} of {token_text(allowed)}"]
+    if unchanged:
+        parts.append(f"{token_text(unchanged)} unchanged")
+    return STATUS_SEPARATOR.join(parts)
+
+
+def measured_line(turn: MeasuredTurn, allowed: int) -> str:
+    """The sizes of a request as the provider reported them, and the price of the turn."""
+    parts = [f"sent {token_text(turn.prompt)} of {token_text(allowed)}"]
+    if turn.charged > turn.prompt:
+        parts.append(f"{token_text(turn.charged)} in all steps")
+    if turn.cached:
+        parts.append(f"{token_text(turn.cached)} from cache")
+    if turn.dollars:
+        parts.append(money_text(turn.dollars))
+    return STATUS_SEPARATOR.join(parts)
+
+
+def status_words(report: Report, earlier: TurnNotes, allowed: int, warning: str) -> str:
+    """What became of the messages, for behind the sizes; empty if nothing was done.
 
     Args:
         report: of this request.
         earlier: what the first step of the turn did, if this is a later one.
-        sent: tokens of the request, the model's own prompt included.
-        allowed: tokens that it may take; 0 without a limit.
-        unchanged: tokens at its start that are the same as in the request before, if known.
+        allowed: tokens that the request may take.
         warning: about the newest message; empty if there is none.
     """
-    about = "≈" if report.estimated else ""
-    parts = [f"sent {about}{short_number(sent)}" + (f" of {short_number(allowed)}" * bool(allowed))]
-    if unchanged:
-        parts.append(f"{short_number(unchanged)} unchanged")
+    parts = []
     counts = report.counts()
     before = {Fate.DROPPED: earlier.left_out, Fate.RECALLED: still_recalled(earlier, report)}
     for fate, words in _STATUS_WORDS:
@@ -50,15 +67,15 @@ def status_line(
             parts.append(f"{number} {words}")
     if report.truncated:
         parts.append("too long, shortened")
-    if report.tool_tokens * _STATUS_TOOL_SHARE > allowed > 0:
-        parts.append(f"tools take {short_number(report.tool_tokens)}")
+    if report.tool_tokens * _STATUS_TOOL_SHARE > allowed:
+        parts.append(f"tools take {token_text(report.tool_tokens)}")
     if report.infeasible is not None:
         parts.append("over the limit")
     if report.mended:
         parts.append(f"{len(report.mended)} mended")
     if warning:
         parts.append(warning)
-    return " · ".join(parts)
+    return STATUS_SEPARATOR.join(parts)
 
 
 def newest_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str:
@@ -69,17 +86,9 @@ def newest_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str
     return next(found, "")
 
 
-def short_number(tokens: int) -> str:
-    """A number in three or four characters: 950, 7.9k, 128k, 1.2M."""
-    for size, unit in ((1_000_000, "M"), (1_000, "k")):
-        if tokens >= size:
-            text = f"{tokens / size:.1f}" if tokens < 100 * size else f"{tokens // size}"
-            return text.removesuffix(".0") + unit
-    return str(tokens)
-
-
-def status_event(text: str) -> dict[str, Any]:
+def status_event(sizes: str, words: str = "") -> dict[str, Any]:
     """The host's event for a finished status line."""
+    text = STATUS_SEPARATOR.join(part for part in (sizes, words) if part)
     return {"type": "status", "data": {"description": text, "done": True}}
 
 

@@ -28,6 +28,8 @@ class TurnNotes:
         block: place of the recalled block in what it returned; -1 without one.
         flags: (place, flags as written, length of the text without them) for each message that
             it returned without its flags.
+        allowed: tokens that the newest request might take; 0 if no status line is to be shown.
+        shown: what the status line of the newest request said after the sizes.
     """
 
     counted: int = 0
@@ -35,6 +37,8 @@ class TurnNotes:
     recalled: int = 0
     block: int = -1
     flags: tuple[tuple[int, str, int], ...] = ()
+    allowed: int = 0
+    shown: str = ""
 
 
 def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
@@ -42,9 +46,9 @@ def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
     stored = (metadata or {}).get(TURN_NOTES_KEY)
     if not isinstance(stored, Mapping):
         return TurnNotes()
-    counted, left_out, recalled, block = (
-        value if type(value := stored.get(name)) is int else default
-        for name, default in (("counted", 0), ("left_out", 0), ("recalled", 0), ("block", -1))
+    counted, left_out, recalled, block, allowed = (
+        value if type(value := stored.get(name)) is int else -1 if name == "block" else 0
+        for name in ("counted", "left_out", "recalled", "block", "allowed")
     )
     flags = stored.get("flags")
     listed = flags if isinstance(flags, (tuple, list)) else ()
@@ -54,6 +58,8 @@ def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
         recalled=recalled,
         block=block,
         flags=tuple((note[0], note[1], note[2]) for note in listed if _is_flag_note(note)),
+        allowed=allowed,
+        shown=str(stored.get("shown") or ""),
     )
 
 

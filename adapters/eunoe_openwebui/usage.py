@@ -6,8 +6,12 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from eunoe.stages.accounting.billing import billed_use, context_tokens
+from eunoe.stages.accounting.list_prices import list_prices
+from eunoe.stages.accounting.price import PICODOLLARS, request_cost
 from eunoe.stages.counting.calibration import Calibration, read_usage
 
 _MODELS_REMEMBERED = 256
@@ -47,6 +51,34 @@ class UsageBook:
         return (
             1.0 if factor <= _FACTOR_IGNORED else math.ceil(factor * _FACTOR_STEPS) / _FACTOR_STEPS
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredTurn:
+    """What the provider reported for a turn.
+
+    Attributes:
+        prompt: tokens of the newest request.
+        charged: tokens of all its requests together, tool steps included.
+        cached: of these, read from the prompt cache.
+        dollars: what the turn cost by the list price; 0 if none is known.
+    """
+
+    prompt: int
+    charged: int
+    cached: int
+    dollars: float
+
+
+def measure_turn(usage: object, model_id: str) -> MeasuredTurn | None:
+    """The report, read; None if it does not tell the size of the prompt."""
+    read = read_usage(usage)
+    prompt, billed = context_tokens(usage, read), billed_use(usage, read)
+    if not prompt or billed is None:
+        return None
+    price = list_prices().get(model_id)
+    dollars = request_cost(price, billed) / PICODOLLARS if price is not None else 0.0
+    return MeasuredTurn(prompt=prompt, charged=billed.prompt, cached=billed.cached, dollars=dollars)
 
 
 def reported_usage(body: Mapping[str, Any]) -> object:

@@ -57,7 +57,7 @@ def test_set_up_in_the_page_and_chat(
     assert stored == {"max_tokens": 1500, "show_sources": True}
 
     fresh.answer = lambda body: Reply(f"On port {_port_in(body)}, on the host atlas.")
-    with admin.workspace_model("office-model", PLAIN_MODEL) as model:
+    with admin.workspace_model("office-model", PLAIN_MODEL, usage=True) as model:
         chat_id, _ = admin.import_chat(model, office_chat())
         browser.open(f"{host.url}/c/{chat_id}")
         browser.type("//*[@id='chat-input']", "On which port does our database listen?\n")

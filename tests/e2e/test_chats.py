@@ -133,7 +133,7 @@ def test_what_cannot_fit_is_shortened_by_default(admin: WebApi, fresh: Upstream)
 def test_reported_usage_corrects_the_count(admin: WebApi, fresh: Upstream, installed: str) -> None:
     admin.set_valves(FILTER, {"max_tokens": BUDGET})
     fresh.charge = 1.5
-    with admin.workspace_model(f"dear-{installed}", PLAIN_MODEL) as model:
+    with admin.workspace_model(f"dear-{installed}", PLAIN_MODEL, usage=True) as model:
         last = admin.import_chat(model, long_chat(40, size=20))
         for number in range(6):
             turn = admin.ask(model, FOLLOW_UPS[number % 4] + words(60, number), last)
@@ -141,6 +141,16 @@ def test_reported_usage_corrects_the_count(admin: WebApi, fresh: Upstream, insta
     assert turn.message["usage"]["prompt_tokens"] == int(fresh.requests[-1].tokens * 1.5)
     assert _judged(fresh, BUDGET) == 6
     assert fresh.requests[-1].tokens * 1.5 <= BUDGET
+
+
+def test_what_the_provider_reports_is_shown_after_the_answer(
+    admin: WebApi, fresh: Upstream
+) -> None:
+    with admin.workspace_model("reporter", PLAIN_MODEL, usage=True) as model:
+        first = admin.ask(model, office_chat()[0][1])
+        turn = admin.ask(model, "And now?", (first.chat_id, first.answer_id))
+        turn = admin.later(turn, f"sent {fresh.requests[-1].tokens} of ")
+    assert f" · {fresh.cached_tokens()} from cache" in turn.status_lines[-1]
 
 
 def _judged(upstream: Upstream, budget: int) -> int:

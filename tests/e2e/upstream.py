@@ -93,6 +93,16 @@ class Upstream:
         self.charge = 1.0
         self.answer = lambda body: Reply(f"echo: {last_text(body)}")
 
+    def cached_tokens(self) -> int:
+        """Tokens at the start of the newest request that an earlier one began with, too."""
+        newest = self.requests[-1].messages
+        longest = 0
+        for earlier in self.requests[:-1]:
+            pairs = enumerate(zip(newest, earlier.messages, strict=False))
+            unlike = (place for place, (one, other) in pairs if one != other)
+            longest = max(longest, next(unlike, min(len(newest), len(earlier.messages))))
+        return count_tokens({"messages": newest[:longest]}) if longest else 0
+
     def complete(self, body: Json) -> tuple[int, Json | Reply]:
         """Judge one request -> status and error, or the reply."""
         seen = Seen(body, count_tokens(body), tuple(find_problems(body)))
@@ -245,6 +255,7 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
     def _completion(body: Json, key: str, message: Json, kind: str) -> Json:
         finish = "stop" if key == "message" else None
         prompt = int(upstream.requests[-1].tokens * upstream.charge)
+        cached = int(upstream.cached_tokens() * upstream.charge)
         answer = _pieces(message["content"]) + 1
         return {
             "id": f"completion-{len(upstream.requests)}",
@@ -256,6 +267,7 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
                 "prompt_tokens": prompt,
                 "completion_tokens": answer,
                 "total_tokens": prompt + answer,
+                "prompt_tokens_details": {"cached_tokens": cached},
             },
         }
 

@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 Json = dict[str, Any]
@@ -114,10 +114,12 @@ class WebApi:
     # Models and chats
 
     @contextlib.contextmanager
-    def workspace_model(self, name: str, base: str, system: str = "") -> Iterator[str]:
-        """A model on another one, without the host's own tools, that reports usage -> its id."""
+    def workspace_model(
+        self, name: str, base: str, system: str = "", usage: bool = False
+    ) -> Iterator[str]:
+        """A model on another one, without the host's own tools; maybe with usage -> its id."""
         params = {"system": system} if system else {}
-        meta = {"capabilities": {"builtin_tools": False, "usage": True}}
+        meta = {"capabilities": {"builtin_tools": False, "usage": usage}}
         form = {"id": name, "name": name, "base_model_id": base, "params": params, "meta": meta}
         self.call("POST", "/api/v1/models/create", form)
         self.call("GET", "/api/models")  # the host rereads its list
@@ -200,13 +202,27 @@ class WebApi:
         chat_id = str(started.get("chat_id") or chat_id)
         return Turn(chat_id, question, answer_id, self._finished(chat_id, answer_id))
 
+    def later(self, turn: Turn, status: str, seconds: float = 10) -> Turn:
+        """The same turn once its newest status line begins so: that comes after the answer."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            again = replace(turn, message=self._message(turn.chat_id, turn.answer_id))
+            if again.status_lines and again.status_lines[-1].startswith(status):
+                return again
+            time.sleep(0.05)
+        raise TimeoutError(f"no such status line: {again.status_lines}")
+
     def _finished(self, chat_id: str, message_id: str, seconds: float = 30) -> Json:
         """Wait until the answer is stored as done."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            chat = self.call("GET", f"/api/v1/chats/{chat_id}")["chat"]
-            message: Json = chat["history"]["messages"].get(message_id) or {}
+            message = self._message(chat_id, message_id)
             if message.get("done") or message.get("error"):
                 return message
             time.sleep(0.05)
         raise TimeoutError(f"no answer in chat {chat_id}")
+
+    def _message(self, chat_id: str, message_id: str) -> Json:
+        chat = self.call("GET", f"/api/v1/chats/{chat_id}")["chat"]
+        message: Json = chat["history"]["messages"].get(message_id) or {}
+        return message

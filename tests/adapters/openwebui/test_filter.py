@@ -428,6 +428,46 @@ def test_a_model_that_counts_more_gets_less_until_it_fits(plugin: Any) -> None:
     assert "of 1k" in plugin.status
 
 
+@pytest.mark.parametrize(
+    ("usage", "model", "shown"),
+    [
+        ({"prompt_tokens": 640}, "my-own", "sent 640 of 1k"),
+        (
+            {"prompt_tokens": 640, "prompt_tokens_details": {"cached_tokens": 600}},
+            "my-own",
+            "sent 640 of 1k · 600 from cache",
+        ),
+        ({"prompt_tokens": 800, "completion_tokens": 3000}, "gpt-4o", "sent 800 of 1k · $0.032"),
+        (
+            {"prompt_tokens": 6752, "input_tokens": 24122},
+            "my-own",
+            "sent 6.8k of 1k · 24.1k in all",
+        ),
+        ({"prompt_n": 40, "cache_n": 600, "predicted_n": 9}, "my-own", "sent 640 of 1k · 600 from"),
+    ],
+)
+def test_what_the_provider_reports_takes_the_place_of_the_estimate(
+    plugin: Any, usage: Any, model: str, shown: str
+) -> None:
+    metadata: dict[str, Any] = {"chat_id": "c"}
+    given = {"valves": {"max_tokens": 1000}, "__metadata__": metadata}
+    plugin.call("request", {"model": model, "messages": chat(100)}, **given)
+    left_out = plugin.status.split(" · ")[-1]
+    answer = {"role": "assistant", "content": "Yes.", "usage": usage}
+    plugin.call("outlet", {"model": model, "messages": [answer]}, **given)
+    assert plugin.status.startswith(shown)
+    assert plugin.status.endswith(left_out)
+
+
+def test_no_line_after_the_answer_where_none_is_wanted(plugin: Any) -> None:
+    metadata: dict[str, Any] = {"chat_id": "c"}
+    given = {"valves": {"show_status": False}, "__metadata__": metadata}
+    plugin.call("request", body_of(chat(2)), **given)
+    answer = {"role": "assistant", "content": "Yes.", "usage": {"prompt_tokens": 640}}
+    plugin.call("outlet", {"model": "gpt-4o", "messages": [answer]}, **given)
+    assert plugin.events == []
+
+
 @pytest.mark.parametrize("usage", [None, 7, {}, {"prompt_tokens": "many"}, {"prompt_tokens": -1}])
 @pytest.mark.parametrize("counted", [None, "x", True, 500])
 def test_an_odd_report_teaches_nothing(plugin: Any, usage: Any, counted: Any) -> None:
