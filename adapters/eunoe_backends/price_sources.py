@@ -201,8 +201,8 @@ def _openrouter_price(pricing: object) -> ModelPrice | None:
 
 def _prices_only(data: Any) -> dict[str, Any]:
     """The part of the answer that is read again; descriptions are not kept."""
-    rows = [{"id": r.get("id"), "pricing": r.get("pricing")} for r in data["data"]]
-    return {"data": rows}
+    rows = [r for r in data["data"] if isinstance(r, Mapping)]
+    return {"data": [{"id": r.get("id"), "pricing": r.get("pricing")} for r in rows]}
 
 
 def _day_of(seconds: float) -> str:

@@ -1,0 +1,91 @@
+"""Ledgers in memory and in a file."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from eunoe.stages.accounting import Ledger
+from eunoe_backends import InMemoryLedgerStore, JsonLinesLedgerStore
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request, tmp_path):
+    if request.param == "memory":
+        return InMemoryLedgerStore()
+    return JsonLinesLedgerStore(tmp_path / "new" / "ledger.jsonl")
+
+
+def test_by_chat_and_in_total(store, entry):
+    assert store.total() == store.of("a") == Ledger()
+    assert store.chats() == {}
+    store.add("b", entry(1000))
+    store.add("a", entry(500, reported=False))
+    store.add("a", entry(20))
+    store.add("", entry(7))
+    assert store.of("a") == entry(500, reported=False) + entry(20)
+    assert list(store.chats()) == ["", "a", "b"]
+    assert store.total() == Ledger.merge(list(store.chats().values()))
+    assert store.of("") == entry(7)
+
+
+def test_threads_lose_nothing(store, entry):
+    def work() -> None:
+        for _ in range(50):
+            store.add("a", entry(10))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.total().total.sent.requests == 200
+
+
+def test_memory_is_bounded_and_totals_stay_right(entry):
+    store = InMemoryLedgerStore(max_chats=3)
+    for name in "abcadef":
+        store.add(name, entry(10))
+    assert list(store.chats()) == ["", "d", "e", "f"]
+    assert store.total() == Ledger.merge([entry(10)] * 7)
+
+
+def test_a_torn_line_costs_itself_alone(tmp_path, entry):
+    path = tmp_path / "ledger.jsonl"
+    store = JsonLinesLedgerStore(path)
+    store.add("a", entry(1))
+    store.add("a", entry(2))
+    whole = path.read_text()
+    path.write_text(whole[:-30])
+    store.add("a", entry(3))
+    assert store.total() == entry(1) + entry(3)
+
+
+def test_lines_that_are_none_are_passed_over(tmp_path, entry):
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(
+        b'\n{}\n[1]\n{"chat": 3}\nnonsense\n\xff\xfe\n{"chat": "a", "figures": null}\n'
+    )
+    store = JsonLinesLedgerStore(path)
+    assert store.total() == Ledger()
+    store.add("a", entry(1))
+    assert store.of("a") == entry(1)
+
+
+def test_a_line_is_read_by_people_too(tmp_path, entry):
+    path = tmp_path / "ledger.jsonl"
+    JsonLinesLedgerStore(path).add("a", entry(1000))
+    line = json.loads(path.read_text())
+    assert (line["chat"], line["requests"], line["measured"]) == ("a", 1, True)
+    assert line["cost_usd"] == pytest.approx(0.001475)
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_file_that_cannot_be_written_costs_the_entry_and_is_said_once(tmp_path, entry, caplog):
+    store = JsonLinesLedgerStore(tmp_path)
+    store.add("a", entry(1))
+    store.add("a", entry(1))
+    assert store.total() == Ledger()
+    assert len(caplog.records) == 1
