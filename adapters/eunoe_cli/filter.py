@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+SINGLE_FILE = Path("standalone", "eunoe_filter.py")
 THREE_LINES = '''"""
 title: eunoe
 """
@@ -43,6 +44,23 @@ def run(options: argparse.Namespace) -> int:
 
 
 def find_single_file() -> Path | None:
+    """The file in the clone or source distribution that runs, or that one stands in."""
+    beside = Path(__file__).resolve().parents[2] / SINGLE_FILE
+    return next((path for path in (beside, Path.cwd() / SINGLE_FILE) if path.is_file()), None)
+
+
+_WHERE_IT_IS, file=sys.stderr)
+            return 2
+        text = source.read_text(encoding="utf-8")
+    if options.output is None:
+        sys.stdout.write(text)
+        return 0
+    Path(options.output).write_text(text, encoding="utf-8", newline="\n")
+    print(f"wrote {options.output}: paste it at Admin Panel > Functions > New Function")
+    return 0
+
+
+def find_single_file() -> Path | None:
     """The file in a clone or an unpacked source distribution; None where only a wheel is."""
     path = Path(__file__).resolve().parents[2] / "standalone" / "eunoe_filter.py"
     return path if path.is_file() else None
@@ -51,5 +69,5 @@ def find_single_file() -> Path | None:
 _WHERE_IT_IS = """\
 eunoe filter: the single file is not part of an installed package: a copy here could be older than
 the code beside it. It is standalone/eunoe_filter.py in the repository and in the source
-distribution (.tar.gz). Where Open WebUI runs in a Python that has eunoe installed, the short
-function does the same; `eunoe filter --short` prints it."""
+distribution (.tar.gz); run this command there. Where Open WebUI runs in a Python that has eunoe
+installed, the short function does the same; `eunoe filter --short` prints it."""

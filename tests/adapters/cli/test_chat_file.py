@@ -98,7 +98,7 @@ def test_standard_input(monkeypatch):
 )
 def test_errors_say_where_and_what(write, text, place, words):
     path = write(text)
-    with pytest.raises(ChatFileError, match="chat.json") as caught:
+    with pytest.raises(ChatFileError, match=r"chat\.json") as caught:
         read_chats(path)
     assert caught.value.place == place
     assert words in caught.value.problem

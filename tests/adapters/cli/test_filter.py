@@ -31,6 +31,15 @@ def test_the_short_one_is_the_example(eunoe, repository):
     assert eunoe("filter", "--short")[1] == example.replace("  # noqa: F401", "")
 
 
+def test_it_is_found_in_the_clone_that_one_stands_in(repository, monkeypatch, tmp_path):
+    somewhere = tmp_path / "lib" / "site-packages" / "eunoe_cli" / "filter.py"
+    monkeypatch.setattr(filter_command, "__file__", str(somewhere))
+    monkeypatch.chdir(tmp_path)
+    assert filter_command.find_single_file() is None
+    monkeypatch.chdir(repository)
+    assert filter_command.find_single_file() == repository / "standalone" / "eunoe_filter.py"
+
+
 def test_without_the_file_it_says_where_it_is(eunoe, monkeypatch):
     monkeypatch.setattr(filter_command, "find_single_file", lambda: None)
     code, out, err = eunoe("filter")
