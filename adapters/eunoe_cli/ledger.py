@@ -126,12 +126,16 @@ def _notes(total: Ledger) -> list[str]:
     lines = []
     if measured.requests and estimated.requests:
         lines.append(
-            f"measured: {measured.requests:,} requests, {measured.prompt:,} tokens, "
-            f"{money_text(measured.cost_usd)}; estimated: {estimated.requests:,} requests, "
+            f"measured: {_requests(measured.requests)}, {measured.prompt:,} tokens, "
+            f"{money_text(measured.cost_usd)}; estimated: {_requests(estimated.requests)}, "
             f"≈{estimated.prompt:,} tokens, ≈{money_text(estimated.cost_usd)}"
         )
     if unpriced := measured.unpriced + estimated.unpriced:
-        lines.append(f"{unpriced:,} requests are of models without a known price: tokens only")
+        lines.append(f"{_requests(unpriced)} without a known price: tokens only")
     if over := total.total.untouched_over:
-        lines.append(f"untouched, {over:,} requests would have been over their limit")
+        lines.append(f"untouched, {_requests(over)} would have been over their limit")
     return lines
+
+
+def _requests(number: int) -> str:
+    return f"{number:,} request{'' if number == 1 else 's'}"

@@ -47,13 +47,13 @@ def test_the_table(eunoe, file):
         "$0.007",
         "≈$0.776",
         "≈$0.021",
-        "≈$0.769",
+        "≈$0.768",
     ]
     assert rows["chat two"][2:5] == ["2", "≈16,000", "≈12,000"]
     assert rows["(no chat"][2:] == ["1", "≈8,000", "≈6,000", "-", "-", "-", "-"]
     assert rows["all"][1:3] == ["4", "≈32,000"]
-    assert "measured: 1 requests, 8,000 tokens, $0.007; estimated: 3 requests" in out
-    assert "1 requests are of models without a known price: tokens only" in out
+    assert "measured: 1 request, 8,000 tokens, $0.007; estimated: 3 requests" in out
+    assert "1 request without a known price: tokens only" in out
     assert "untouched, 4 requests would have been over their limit" in out
 
 
