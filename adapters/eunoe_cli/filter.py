@@ -13,6 +13,11 @@ title: eunoe
 
 from eunoe_openwebui import Filter
 '''
+_NOT_HERE = """\
+eunoe filter: the single file is not part of an installed package: a copy here could be older than
+the code beside it. It is standalone/eunoe_filter.py in the repository and in the source
+distribution (.tar.gz); run this command there. Where Open WebUI runs in a Python that has eunoe
+installed, the short function does the same; `eunoe filter --short` prints it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         source = find_single_file()
         if source is None:
-            print(_WHERE_IT_IS, file=sys.stderr)
+            print(_NOT_HERE, file=sys.stderr)
             return 2
         text = source.read_text(encoding="utf-8")
     if options.output is None:
@@ -47,27 +52,3 @@ def find_single_file() -> Path | None:
     """The file in the clone or source distribution that runs, or that one stands in."""
     beside = Path(__file__).resolve().parents[2] / SINGLE_FILE
     return next((path for path in (beside, Path.cwd() / SINGLE_FILE) if path.is_file()), None)
-
-
-_WHERE_IT_IS, file=sys.stderr)
-            return 2
-        text = source.read_text(encoding="utf-8")
-    if options.output is None:
-        sys.stdout.write(text)
-        return 0
-    Path(options.output).write_text(text, encoding="utf-8", newline="\n")
-    print(f"wrote {options.output}: paste it at Admin Panel > Functions > New Function")
-    return 0
-
-
-def find_single_file() -> Path | None:
-    """The file in a clone or an unpacked source distribution; None where only a wheel is."""
-    path = Path(__file__).resolve().parents[2] / "standalone" / "eunoe_filter.py"
-    return path if path.is_file() else None
-
-
-_WHERE_IT_IS = """\
-eunoe filter: the single file is not part of an installed package: a copy here could be older than
-the code beside it. It is standalone/eunoe_filter.py in the repository and in the source
-distribution (.tar.gz); run this command there. Where Open WebUI runs in a Python that has eunoe
-installed, the short function does the same; `eunoe filter --short` prints it."""
