@@ -26,10 +26,11 @@ _SMALL_TEXT_FACTOR = 6
 class ContentEntry:
     """The facts of one content: the message, its tokens, its flags, its terms."""
 
-    __slots__ = ("analysis", "counted_by", "message", "reading", "tokens")
+    __slots__ = ("analysis", "bytes", "counted_by", "message", "reading", "tokens")
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: Message, size: int) -> None:
         self.message = message
+        self.bytes = size * _SMALL_TEXT_FACTOR + _ENTRY_OVERHEAD_BYTES
         self.tokens = -1
         self.counted_by = ""
         self.analysis: TextAnalysis | None = None
@@ -87,10 +88,12 @@ class ContentMemory:
         with self._lock:
             entry = self._young.get(key) or self._old.pop(key, None)
             if entry is None:
-                entry = ContentEntry(read_message(raw))
+                message = read_message(raw)
+                entry = ContentEntry(
+                    message, len(key) if isinstance(key, bytes) else len(message.text)
+                )
             self._young[key] = entry
-            size = len(key) if isinstance(key, bytes) else len(entry.message.text)
-            self._bytes += size * _SMALL_TEXT_FACTOR + _ENTRY_OVERHEAD_BYTES
+            self._bytes += entry.bytes
             if self._bytes > self._half:
                 self._old, self._young, self._bytes = self._young, {}, 0
             return entry
@@ -118,6 +121,7 @@ class Grown:
 
     def __init__(self, counted_by: str) -> None:
         self.entries: list[ContentEntry] = []
+        self.bytes = 0
         self.counted_by = counted_by
         self.busy = False
 
@@ -133,10 +137,14 @@ GrownState = TypeVar("GrownState", bound=Grown)
 
 
 class ChatMemory(Generic[GrownState]):
-    """The grown part of recent chats, found again by its messages: least recently used goes."""
+    """The grown part of recent chats, found again by its messages: least recently used goes.
 
-    def __init__(self, max_chats: int = 64) -> None:
-        self._max_chats = max_chats
+    Bounded by bytes (as estimated from the sizes of the messages) and by the number of chats; the
+    chat in use stays, however large.
+    """
+
+    def __init__(self, max_bytes: int, max_chats: int = 64) -> None:
+        self._max_bytes, self._max_chats = max_bytes, max_chats
         self._chats: list[GrownState] = []
         self._lock = threading.Lock()
 
@@ -161,6 +169,8 @@ class ChatMemory(Generic[GrownState]):
             best.busy = True
             self._chats.append(best)
             del self._chats[: -self._max_chats]
+            while len(self._chats) > 1 and sum(c.bytes for c in self._chats) > self._max_bytes:
+                del self._chats[0]
             return best
 
     def release(self, state: GrownState) -> None:

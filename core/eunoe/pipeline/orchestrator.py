@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from eunoe.domain.budget import Budget, TokenBudget
 from eunoe.domain.conversation import Conversation
-from eunoe.domain.errors import SettingsError
+from eunoe.domain.errors import BudgetError, SettingsError
 from eunoe.domain.ports import TokenCounter
 from eunoe.domain.profile import profile_of
 from eunoe.domain.report import Overrun, Placement
@@ -233,7 +233,13 @@ class ContextOrchestrator:
         if fits and _is_fine(request):
             view, built, overrun = None, None, None
         else:
-            view, built, overrun = self._decide(request, policy, fits)
+            try:
+                view, built, overrun = self._decide(request, policy, fits)
+            except BudgetError as error:
+                raise BudgetError(error.needed + tool_tokens + reserve, limit) from None
+            if overrun is not None:
+                needed = overrun.needed + tool_tokens + reserve
+                overrun = Overrun(needed=needed, allowed=limit)
         report = make_report(request, view, built, overrun, before)
         report = replace(
             report,

@@ -83,6 +83,7 @@ class Transcript(Grown):
         """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
         start = len(self.entries)
         self.entries.extend(entries)
+        self.bytes += sum(e.bytes for e in entries)
         messages = [e.message for e in entries]
         self.tokens.extend([e.tokens for e in entries])
         self.system_tokens.extend([e.tokens if e.message.is_system else 0 for e in entries])
@@ -204,13 +205,13 @@ class PipelineMemory:
     pure function of content, so it makes answers faster and never different.
 
     Args:
-        max_bytes: bound on the facts, in bytes, estimated from the sizes of the texts.
+        max_bytes: bound on all of it, in bytes, estimated from the sizes of the texts.
         max_chats: recent chats whose grown part is kept.
     """
 
-    def __init__(self, max_bytes: int = 64_000_000, max_chats: int = 64) -> None:
-        self.contents = ContentMemory(max_bytes)
-        self.chats: ChatMemory[Transcript] = ChatMemory(max_chats)
+    def __init__(self, max_bytes: int = 128_000_000, max_chats: int = 64) -> None:
+        self.contents = ContentMemory(max_bytes // 2)
+        self.chats: ChatMemory[Transcript] = ChatMemory(max_bytes // 2, max_chats)
 
 
 _PROCESS_MEMORY = PipelineMemory()
