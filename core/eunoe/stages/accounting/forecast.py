@@ -116,7 +116,8 @@ def forecast_request(
     Returns:
         The forecast. The prefix that an append-only list shares with the one before it is all of
         the one before; a list whose start moved shares tools and the system messages before its
-        old start. ``with_repeated`` takes what is known better.
+        old start; one that begins where a plain window does is taken for that. ``with_repeated``
+        takes what is known better.
 
     Note:
         O(log n): binary searches over the sums.
@@ -126,8 +127,11 @@ def forecast_request(
     untouched = PromptForecast(
         prompt=whole, repeated=0 if before is None else overhead + int(line.tokens[before])
     )
+    window, window_start = _plain_window(line, stop, before, overhead, room)
     if before is None:
         repeated = 0
+    elif fresh_cut and start == window_start:
+        repeated = window.repeated
     elif fresh_cut:
         repeated = overhead + _moved_prefix(line, 0, start)
     else:
@@ -135,24 +139,25 @@ def forecast_request(
     return RequestForecast(
         sent=PromptForecast(prompt=sent, repeated=min(sent, repeated)),
         untouched=untouched,
-        window=_plain_window(line, stop, before, overhead, room),
+        window=window,
         untouched_fits=room is None or whole <= room + overhead,
     )
 
 
 def _plain_window(
     line: ChatColumns, stop: int, before: int | None, overhead: int, room: int | None
-) -> PromptForecast:
+) -> tuple[PromptForecast, int]:
+    """The window that is chosen anew at each request, and where it begins now."""
     start = _newest_start(line, room, stop)
     prompt = overhead + _view_tokens(line, start, stop)
     if before is None:
-        return PromptForecast(prompt=prompt, repeated=0)
+        return PromptForecast(prompt=prompt, repeated=0), start
     earlier = _newest_start(line, room, before)
     if earlier == start:
         repeated = overhead + _view_tokens(line, start, before)
     else:
         repeated = overhead + _moved_prefix(line, earlier, start)
-    return PromptForecast(prompt=prompt, repeated=min(prompt, repeated))
+    return PromptForecast(prompt=prompt, repeated=min(prompt, repeated)), start
 
 
 def _request_before(line: ChatColumns, stop: int) -> int | None:
