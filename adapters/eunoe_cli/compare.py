@@ -25,7 +25,7 @@ HEADINGS = (
     "\nrefused",
     "question\nlost",
     "\ncost",
-    "CPU ms\na request",
+    "CPU\nms",
 )
 
 
@@ -227,7 +227,7 @@ def _legend(summary: Mapping[str, Any], overall: Mapping[str, Tally], asked: Seq
         "repeated: tokens that repeat the request before from its start, as a prompt cache needs "
         f"it; refused: the rules of {summary['rules']} forbid it; question lost: no user message "
         "left, or a system message gone; cost: input price against the untouched chat, a repeated "
-        f"token at {price:g} of a new one. Counted by {counter}"
+        f"token at {price:g} of a new one; CPU ms: of one request. Counted by {counter}"
         + (" (an estimate)." if summary["estimated"] else ".")
     ]
     if overall["untouched"].over:

@@ -9,7 +9,7 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
-_GAP = "  "
+_GAPS = (2, 1)
 _NARROWEST = 30
 _WIDEST_TEXT = 110
 
@@ -57,10 +57,13 @@ def format_table(headings: Sequence[str], rows: Sequence[Sequence[str]], width: 
     lines = [[h[i] for h in heads] for i in range(height)]
     every = [*lines, *[list(row) for row in rows]]
     widths = [max(text_width(row[i]) for row in every) for i in range(len(headings))]
-    if sum(widths) + len(_GAP) * (len(widths) - 1) > width:
+    room = width - sum(widths)
+    gap = next((size for size in _GAPS if size * (len(widths) - 1) <= room), None)
+    if gap is None:
         return _format_blocks(headings, rows)
     made = [
-        _GAP.join(_pad(cell, widths[i], right=i > 0) for i, cell in enumerate(row)) for row in every
+        (" " * gap).join(_pad(cell, widths[i], right=i > 0) for i, cell in enumerate(row))
+        for row in every
     ]
     return "\n".join(line.rstrip() for line in made)
 

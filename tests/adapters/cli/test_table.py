@@ -19,6 +19,11 @@ def test_columns_line_up():
     ]
 
 
+def test_columns_move_together_before_the_table_is_given_up():
+    lines = format_table(["", "tokens\nsent", "over"], ROWS, 18).split("\n")
+    assert lines[-1] == "größer  1,000    2"
+
+
 def test_a_narrow_terminal_gets_blocks():
     assert format_table(["", "tokens\nsent", "over"], ROWS, 12).split("\n") == [
         "plain",
