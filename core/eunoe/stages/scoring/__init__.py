@@ -5,14 +5,30 @@ from eunoe.stages.scoring.gate import WindowCoverage, window_coverage
 from eunoe.stages.scoring.index import Relevance, RelevanceIndex
 from eunoe.stages.scoring.price import price_relevance
 from eunoe.stages.scoring.profile import QueryProfile
+from eunoe.stages.scoring.scorers import (
+    CompositeScorer,
+    DecayScorer,
+    KeywordScorer,
+    RelevanceScorer,
+    Scorer,
+    SmartScorer,
+    StaticScorer,
+)
 from eunoe.stages.scoring.settings import ScoringSettings, SignalWeights
 
 __all__ = [
+    "CompositeScorer",
+    "DecayScorer",
+    "KeywordScorer",
     "QueryProfile",
     "Relevance",
     "RelevanceIndex",
+    "RelevanceScorer",
+    "Scorer",
     "ScoringSettings",
     "SignalWeights",
+    "SmartScorer",
+    "StaticScorer",
     "TextAnalysis",
     "WindowCoverage",
     "analyse_text",

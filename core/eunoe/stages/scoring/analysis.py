@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from eunoe.stages.scoring.cues import is_question, is_standing
 from eunoe.stages.scoring.dates import CalendarDate, day_number, find_clock, find_dates
-from eunoe.stages.scoring.words import (
+from eunoe.stages.scoring.word_tables import (
     MARK_CAPITAL,
     MARK_IDENTIFIER,
     MARK_MONTH,
@@ -19,6 +19,8 @@ from eunoe.stages.scoring.words import (
     MARK_STANDING,
     MARK_STOP,
     MARK_TIME,
+)
+from eunoe.stages.scoring.words import (
     fold_text,
     guess_language,
     language_terms,
@@ -38,6 +40,7 @@ _ANALYSIS_VOCATIVE = re.compile(
     r"|ciao|привет)[,!]?\s+([^\W\d_]+)\b",
     re.IGNORECASE,
 )
+_ANALYSIS_NAME_MARKS = MARK_CAPITAL | MARK_IDENTIFIER
 _ANALYSIS_DATE_MARKS = MARK_NUMBER | MARK_MONTH
 
 
@@ -112,6 +115,23 @@ def _analysis_asked(body: str) -> str:
     return body[:_ANALYSIS_ASKED] + "\n" + body[-_ANALYSIS_ASKED:]
 
 
+def _analysis_entities(names: list[tuple[str, int]]) -> tuple[str, ...]:
+    """Names, and pairs of capitalised words side by side.
+
+    Args:
+        names: Folded word and its position (0 for words without a capital).
+    """
+    found: dict[str, None] = {}
+    before, place = "", -1
+    for name, position in names:
+        if len(name) > 1:
+            found[name] = None
+        if position and position == place + 1 and before:
+            found[before + " " + name] = None
+        before, place = (name, position) if position else ("", -1)
+    return tuple(found)[:_ANALYSIS_ENTITIES]
+
+
 def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalysis:
     """Analyse one message.
 
@@ -128,10 +148,9 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
         text = text[:ANALYSIS_CHARACTERS] + "\n" + text[-ANALYSIS_CHARACTERS:]
     body, stamp, speaker = _analysis_head(text, name)
     counts: dict[str, int] = {}
-    entities: dict[str, None] = {}
     folded: list[str] = []
+    capitals: list[tuple[str, int]] = []
     marks = numbers = times = stops = 0
-    last_capital = ""
     for word in split_words(body):
         terms, mark, _, plain = look_up_word(word)
         folded.append(plain)
@@ -139,20 +158,11 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
             counts[term] = counts.get(term, 0) + 1
         if mark:
             marks |= mark
-            if mark & MARK_STOP:
-                stops += 1
-            if mark & MARK_NUMBER:
-                numbers += 1
-            if mark & MARK_TIME:
-                times += 1
-            if terms and mark & (MARK_CAPITAL | MARK_IDENTIFIER):
-                if len(plain) > 1:
-                    entities[plain] = None
-                if mark & MARK_CAPITAL and last_capital:
-                    entities[last_capital + " " + plain] = None
-                last_capital = plain if mark & MARK_CAPITAL else ""
-                continue
-        last_capital = ""
+            stops += (mark & MARK_STOP) != 0
+            numbers += (mark & MARK_NUMBER) != 0
+            times += (mark & MARK_TIME) != 0
+            if terms and mark & _ANALYSIS_NAME_MARKS:
+                capitals.append((plain, len(folded) if mark & MARK_CAPITAL else 0))
     if 4 * stops < len(folded):
         for term in language_terms(folded, guess_language(folded)):
             counts[term] = counts.get(term, 0) + 1
@@ -167,7 +177,7 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
         addressed=_analysis_addressed(body) if marks & MARK_CAPITAL else "",
         stamp=stamp,
         dates=dates,
-        entities=tuple(entities)[:_ANALYSIS_ENTITIES],
+        entities=_analysis_entities(capitals),
         numbers=numbers,
         times=times + len(dates),
         words=len(folded),

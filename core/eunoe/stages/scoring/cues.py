@@ -20,10 +20,10 @@ _CUE_RECALL_PATTERN = re.compile(
     r"(?:as|like) (?:i|we|you) (?:said|mentioned|discussed|told)|"
     r"(?:did|have|had) (?:i|we|you) (?:\w+ )?(?:ever|mention|say|said|tell|told|discuss|talk|ask|"
     r"agree|decide|suggest|recommend|provide|give|gave|share|work|integrate)\w*|"
-    r"(?:i|we|you|you've|we've|i've) (?:\w+ )?(?:mentioned|discussed|talked about|said|told (?:you|me)|"
-    r"agreed|decided|settled on|went over|brought up|suggested|recommended|shared)|"
-    r"(?:our|across|throughout) (?:\w+ ){0,2}(?:conversations?|chats?|discussions?|sessions?|requests"
-    r"|messages)|so far|over time|"
+    r"(?:i|we|you|you've|we've|i've) (?:\w+ )?(?:mentioned|discussed|talked about|said|"
+    r"told (?:you|me)|agreed|decided|settled on|went over|brought up|suggested|recommended|shared)|"
+    r"(?:our|across|throughout) (?:\w+ ){0,2}(?:conversations?|chats?|discussions?|sessions?"
+    r"|requests|messages)|so far|over time|"
     r"(?:first|original) (?:question|message|request)|"
     r"erinner\w*|vorhin|früher|letztes mal|rappel\w*|souviens|plus tôt|la dernière fois|"
     r"recuerd\w*|la última vez|anterior\w*|lembr\w*|da última vez|ricord\w*|l'ultima volta)\b"
@@ -47,8 +47,9 @@ _CUE_SUMMARY_PATTERN = re.compile(
     re.IGNORECASE,
 )
 _CUE_ASSISTANT_PATTERN = re.compile(
-    r"\b(?:(?:did|have|had) you|you (?:said|told|mentioned|suggested|recommended|gave|wrote|explained"
-    r"|listed|provided|proposed|showed)|your (?:answer|suggestion|recommendation|advice|list|reply"
+    r"\b(?:(?:did|have|had) you|you (?:said|told|mentioned|suggested|recommended|gave|wrote"
+    r"|explained|listed|provided|proposed|showed)|your (?:answer|suggestion"
+    r"|recommendation|advice|list|reply"
     r"|explanation|example)s?)\b",
     re.IGNORECASE,
 )
@@ -58,9 +59,9 @@ _CUE_STANDING_PATTERN = re.compile(
     re.IGNORECASE,
 )
 _CUE_FOLLOW_UP_PATTERN = re.compile(
-    r"\A\s*(?:(?:hm+|ok(?:ay)?|so|and|also|but|then|thanks|thank you|sure|yes|yeah|yep|no|great|alright"
-    r"|right|cool|wait|well|perfect|awesome|nice|got it|good|sounds good|danke|merci|gracias|obrigad[oa]"
-    r"|grazie|спасибо|ja|oui|da|да|нет)\b|好的|谢谢|謝謝|那|はい|ありがとう|네)",
+    r"\A\s*(?:(?:hm+|ok(?:ay)?|so|and|also|but|then|thanks|thank you|sure|yes|yeah|yep|no|great"
+    r"|alright|right|cool|wait|well|perfect|awesome|nice|got it|good|sounds good|danke|merci"
+    r"|gracias|obrigad[oa]|grazie|спасибо|ja|oui|da|да|нет)\b|好的|谢谢|謝謝|那|はい|ありがとう|네)",
     re.IGNORECASE,
 )
 _CUE_PATTERNS = (
@@ -84,10 +85,12 @@ _CUE_KINDS = (
         r"wie ?viele?|combien|cu[aá]nt[oa]s?|quant[oia]s?)\b"
         r"|多少|几个|幾|いくつ|いくら|몇|сколько|كم|כמה|कितन", re.IGNORECASE)),
     ("who", re.compile(
-        r"\b(?:who|whom|whose|wer|wen|qui|qui[eé]n|quem|chi)\b|谁|誰|누구|кто|कौन", re.IGNORECASE)),
+        r"\b(?:who|whom|whose|wer|wen|qui|qui[eé]n|quem|chi)\b"
+        r"|谁|誰|누구|кто|कौन", re.IGNORECASE)),
     ("where", re.compile(
-        r"\b(?:where|what (?:city|country|town|place|state)|which (?:cit|countr|town|place|state)\w*|"
-        r"wo|wohin|d[oó]nde|où|onde|dove)\b|哪里|哪裡|どこ|어디|где|куда|أين|איפה|कहाँ", re.IGNORECASE)),
+        r"\b(?:where|what (?:city|country|town|place|state)|"
+        r"which (?:cit|countr|town|place|state)\w*|wo|wohin|d[oó]nde|où|onde|dove)\b"
+        r"|哪里|哪裡|どこ|어디|где|куда|أين|איפה|कहाँ", re.IGNORECASE)),
 )  # fmt: skip
 _CUE_OPENERS = frozenset(
     "what which who whom whose when where why how is are was were do does did can could would will "

@@ -16,7 +16,7 @@ _DATE_PATTERNS = (
     ("ymd", re.compile("((?:19|20)\\d\\d)\\s?年\\s?(\\d{1,2})\\s?月(?:\\s?(\\d{1,2})\\s?[日号])?")),
     ("md", re.compile("(?<![年\\d])(\\d{1,2})\\s?月\\s?(\\d{1,2})\\s?[日号]")),
     ("dmy", re.compile(r"\b(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)\b")),
-    ("xxy", re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")),
+    ("mdy", re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")),
     ("dMy", re.compile(
         r"\b(\d{1,2})(?:st|nd|rd|th|\.)?(?:\s+(?:of|de|di|do))?[\s\-]+" + _DATE_WORD
         + r"(?:(?:\s+(?:de|del))?[,\s\-]+((?:19|20)\d\d))?\b")),
@@ -37,28 +37,16 @@ def _date_month(word: str) -> int:
     return look_up_word(fold_text(word)).month
 
 
-def _date_from(kind: str, groups: tuple[str, ...]) -> CalendarDate | None:
-    number = [int(g) if g and g.isdigit() else 0 for g in groups]
-    if kind == "ymd":
-        year, month, day = number[0], number[1], number[2]
-    elif kind == "md":
-        year, month, day = 0, number[0], number[1]
-    elif kind == "dmy":
-        day, month, year = number
-    elif kind == "xxy":
-        month, day, year = number
-        if month > 12:
-            month, day = day, month
-    elif kind == "dMy":
-        day, month, year = number[0], _date_month(groups[1]), number[2]
-    elif kind == "Mdy":
-        month, day, year = _date_month(groups[0]), number[1], number[2]
-    elif kind == "My":
-        month, day, year = _date_month(groups[0]), 0, number[1]
-    elif kind == "M":
-        month, day, year = _date_month(groups[0]), 0, 0
-    else:
-        return number[0], 0, 0
+def _date_from(kind: str, groups: tuple[str | None, ...]) -> CalendarDate | None:
+    fields = {"y": 0, "m": 0, "d": 0}
+    for key, text in zip(kind, groups, strict=True):
+        if text:
+            fields[key.lower()] = _date_month(text) if key == "M" else int(text)
+    year, month, day = fields["y"], fields["m"], fields["d"]
+    if kind == "mdy" and month > 12:
+        month, day = day, month
+    if kind == "y":
+        return year, 0, 0
     if not 1 <= month <= 12 or not 0 <= day <= 31:
         return None
     return year, month, day

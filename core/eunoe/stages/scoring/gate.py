@@ -10,6 +10,7 @@ import numpy as np
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.cues import CUE_FOLLOW_UP, CUE_RECALL
 from eunoe.stages.scoring.index import Relevance, RelevanceIndex
+from eunoe.stages.scoring.profile import cues_of
 
 GATE_FLOOR = 0.05
 GATE_SHORT_WORDS = 20
@@ -120,3 +121,21 @@ def window_coverage(
         recalls=cues & CUE_RECALL != 0,
         follows=cues & CUE_FOLLOW_UP != 0,
     )
+
+
+GATE_MOST_WORDS = 72
+
+
+def may_open(query: TextAnalysis) -> bool:
+    """Whether the gate can open for this question at all, whatever the chat holds.
+
+    Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus; a statement opens the gate
+    only if it points back, or is short and names something. False saves scoring the history.
+    """
+    words = max(query.words, query.length // 3)
+    if words > GATE_MOST_WORDS:
+        return False
+    if query.asks or cues_of(query) & CUE_RECALL:
+        return True
+    named = any(not name.replace(" ", "").isalpha() for name in query.entities)
+    return named and words <= GATE_NAME_WORDS

@@ -9,31 +9,33 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.stages.scoring.analysis import TextAnalysis
-from eunoe.stages.scoring.concepts import concepts_of
+from eunoe.stages.scoring.columns import (
+    COLUMN_LAST_DAY,
+    day_column,
+    speaker_column,
+    vector_column,
+)
 from eunoe.stages.scoring.cues import CUE_ASSISTANT
-from eunoe.stages.scoring.dates import day_span
+from eunoe.stages.scoring.evidence import (
+    EVIDENCE_IDF_UNIT,
+    EvidenceView,
+    group_parts,
+    term_parts,
+)
 from eunoe.stages.scoring.people import SpeakerRegister
 from eunoe.stages.scoring.postings import TermPostings
 from eunoe.stages.scoring.profile import QueryProfile, cues_of, kind_of, meta_share
 from eunoe.stages.scoring.segments import SegmentTrack
 from eunoe.stages.scoring.settings import ScoringSettings
-from eunoe.stages.scoring.signals import (
-    Surroundings,
-    date_closeness,
-    inverse_frequency,
-    length_norm,
-    nearby_presence,
-    term_presence,
-)
-from eunoe.stages.scoring.words import MARK_FIRST_PERSON, look_up_word, split_words
+from eunoe.stages.scoring.signals import bm25_column, inverse_frequency
+from eunoe.stages.scoring.word_tables import MARK_FIRST_PERSON
+from eunoe.stages.scoring.words import look_up_word, split_words
 
-_INDEX_IDF_UNIT = 5.0
 _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
 
 _INDEX_FLAG_TIME = 2
@@ -67,6 +69,7 @@ class RelevanceIndex:
         self._length = array("i")
         self._tokens = array("i")
         self._role = array("b")
+        self._turn = array("i")
         self._flags = array("i")
         self._vectors: list[NDArray[np.float32] | None] = []
 
@@ -86,7 +89,7 @@ class RelevanceIndex:
 
         Args:
             analysis: Its analysis.
-            turn: Number of its turn (kept for callers; not used by the default signals).
+            turn: Number of its turn.
             tokens: Its cost in tokens.
             stamp: Its time in minutes since 1 January of year 1, when the host knows it; else the
                 one in its text counts.
@@ -94,10 +97,12 @@ class RelevanceIndex:
         """
         self._postings.append(analysis)
         self._people.append(analysis)
-        self._segments.append(stamp or analysis.stamp, analysis.role)
+        known = 0 < stamp <= COLUMN_LAST_DAY * 1440
+        self._segments.append(stamp if known else analysis.stamp, analysis.role)
         self._length.append(analysis.length)
         self._tokens.append(max(1, tokens))
         self._role.append(_INDEX_ROLES.get(analysis.role, 0))
+        self._turn.append(turn)
         self._flags.append(
             _INDEX_FLAG_TIME * (analysis.times > 0)
             | _INDEX_FLAG_STANDING * analysis.standing
@@ -112,11 +117,12 @@ class RelevanceIndex:
         cues = cues_of(query)
         weights: list[tuple[str, float]] = []
         unknown: list[str] = []
-        norm = self._norm(n)
+        view = self._view(n)
+        norm = view.norm()
         for term in query.terms:
             if term in name_terms:
                 continue
-            idf = self._idf(term, n, norm)
+            idf = view.idf(term, norm)
             if idf > 0.0:
                 weights.append((term, idf * meta_share(term, cues)))
             else:
@@ -158,12 +164,14 @@ class RelevanceIndex:
         profile = self.profile(query, upto=n)
         parts: dict[str, NDArray[np.float64]] = {}
         if n:
-            norm = self._norm(n)
-            segment = self._segments.column(n)
-            self._add_terms(parts, profile, n, norm, segment)
-            self._add_groups(parts, profile, n, norm, segment)
+            view = self._view(n)
+            parts |= term_parts(view, profile)
+            parts |= group_parts(view, profile)
             self._add_question(parts, query, profile, n)
-            self._add_vectors(parts, n, query_vector)
+            if query_vector is not None:
+                cosine = vector_column(self._vectors[:n], query_vector)
+                if cosine is not None:
+                    parts["vector"] = self.settings.weights.vector * cosine
         evidence = np.zeros(n)
         for name in ("nearby", "kind", "kind_around", "date", "vector"):
             evidence = np.maximum(evidence, parts.get(name, 0.0))
@@ -176,11 +184,33 @@ class RelevanceIndex:
         values = 1.0 / (1.0 + np.exp(np.clip(self.settings.offset - score, -500.0, 500.0)))
         return Relevance(np.asarray(values), parts, profile)
 
+    def bm25(self, query: TextAnalysis, *, upto: int | None = None) -> NDArray[np.float64]:
+        """Plain BM25 of the messages [0, upto), shape (upto,), unbounded."""
+        n = self._bound(upto)
+        found = [
+            pair for pair in (self._postings.holders(t, n) for t in query.terms) if pair[0].size
+        ]
+        grid = np.zeros((len(found), n))
+        for row, (held, counts) in enumerate(found):
+            grid[row, held] = counts
+        holders = np.array([float(held.size) for held, _ in found])
+        length = np.array(self._length[:n], dtype=np.float64)
+        idf = inverse_frequency(holders, n)
+        return bm25_column(grid, length, idf, self.settings.k1, self.settings.b)
+
+    def roles(self, upto: int | None = None) -> NDArray[np.int8]:
+        """Role of each message: 1 user, 2 assistant, 3 tool, 0 other."""
+        return np.array(self._role[: self._bound(upto)], dtype=np.int8)
+
+    def turns(self, upto: int | None = None) -> NDArray[np.int64]:
+        """Turn number of each message."""
+        return np.array(self._turn[: self._bound(upto)], dtype=np.int64)
+
     def nearby_share(self, answer: Relevance) -> NDArray[np.float64]:
         """Share of the question's weight held by each message and its neighbours, 0 to 1."""
         total = sum(weight for _, weight in answer.profile.weights)
         part = answer.signals.get("nearby")
-        scale = self.settings.weights.nearby * total / _INDEX_IDF_UNIT
+        scale = self.settings.weights.nearby * total / EVIDENCE_IDF_UNIT
         return np.zeros(answer.values.shape) if part is None or scale <= 0.0 else part / scale
 
     def term_reach(self, term: str, upto: int) -> tuple[int, int]:
@@ -196,81 +226,13 @@ class RelevanceIndex:
     def _bound(self, upto: int | None) -> int:
         return len(self) if upto is None else max(0, min(upto, len(self)))
 
-    def _norm(self, n: int) -> NDArray[np.float64]:
-        s = self.settings
-        return length_norm(np.array(self._length[:n], dtype=np.float64), s.k1, s.b, s.mean_length)
-
-    def _idf(self, term: str, n: int, norm: NDArray[np.float64]) -> float:
-        """Inverse frequency; a long message counts as a part of a holder only. 0 if unknown."""
-        held, _ = self._postings.holders(term, n)
-        if not held.size:
-            return 0.0
-        df = float(np.minimum(1.0, self.settings.k1 / norm[held]).sum())
-        return float(inverse_frequency(np.array([df]), n)[0])
-
-    def _surroundings(self, n: int, segment: NDArray[np.int64]) -> Surroundings:
-        s = self.settings
-        length = np.array(self._length[:n], dtype=np.float64)
-        return Surroundings(segment, length, reach=s.reach, k1=s.k1, b=s.b)
-
-    def _add_terms(
-        self,
-        parts: dict[str, NDArray[np.float64]],
-        profile: QueryProfile,
-        n: int,
-        norm: NDArray[np.float64],
-        segment: NDArray[np.int64],
-    ) -> None:
-        total = sum(weight for _, weight in profile.weights)
-        if total <= 0.0:
-            return
-        near, hits, around = np.zeros(n), np.zeros(n), np.zeros(n)
-        number = segment - segment[0]
-        seen = np.zeros(int(number[-1]) + 1)
-        surroundings = self._surroundings(n, segment)
-        for term, idf in profile.weights:
-            held, counts = self._postings.holders(term, n)
-            presence = term_presence(counts.astype(np.float64), norm[held])
-            hits[held] += presence
-            near += idf * nearby_presence(held, presence, segment, self.settings.near)
-            around += (idf / total) * surroundings.presence(held, counts)
-            reached = np.zeros(seen.shape)
-            reached[number[held]] = idf / total
-            seen += reached
-        w = self.settings.weights
-        parts["nearby"] = (w.nearby / _INDEX_IDF_UNIT) * near
-        parts["hits"] = w.hits * np.log1p(hits)
-        parts["around"] = w.around * around
-        parts["segment"] = w.segment * seen[number]
-
-    def _add_groups(
-        self,
-        parts: dict[str, NDArray[np.float64]],
-        profile: QueryProfile,
-        n: int,
-        norm: NDArray[np.float64],
-        segment: NDArray[np.int64],
-    ) -> None:
-        groups: dict[str, float] = {}
-        asked = [t for t, _ in profile.weights if meta_share(t, profile.cues) == 1.0]
-        for term in (*asked, *profile.unknown):
-            for group in concepts_of(term):
-                if group not in groups:
-                    groups[group] = self._idf(group, n, norm)
-        kept = sorted((-idf, group) for group, idf in groups.items() if idf > 0.0)
-        kept = kept[: self.settings.max_groups]
-        if not kept:
-            return
-        total = -sum(negative for negative, _ in kept)
-        own, around = np.zeros(n), np.zeros(n)
-        surroundings = self._surroundings(n, segment)
-        for negative, group in kept:
-            held, counts = self._postings.holders(group, n)
-            own[held] -= (negative / total) * term_presence(counts.astype(np.float64), norm[held])
-            around -= negative * surroundings.presence(held, counts)
-        w = self.settings.weights
-        parts["kind"] = w.kind * own
-        parts["kind_around"] = (w.kind_around / _INDEX_IDF_UNIT) * around
+    def _view(self, n: int) -> EvidenceView:
+        return EvidenceView(
+            postings=self._postings,
+            settings=self.settings,
+            length=np.array(self._length[:n], dtype=np.float64),
+            segment=self._segments.column(n),
+        )
 
     def _add_question(
         self,
@@ -280,50 +242,17 @@ class RelevanceIndex:
         n: int,
     ) -> None:
         w = self.settings.weights
-        flags = np.array(self._flags[:n])
         named, _ = self._people.named(query, n)
         if len(named) == 1:
-            speaker = self._people.column(n)
-            parts["speaker"] = w.speaker * (
-                (speaker == named[0]) * 1.0 - ((speaker != named[0]) & (speaker >= 0))
-            )
+            parts["speaker"] = w.speaker * speaker_column(self._people.column(n), named[0])
         if len(self._people.known(n)) < 2:
             wanted = 2 if profile.cues & CUE_ASSISTANT else 1
             parts["user"] = w.user * (np.array(self._role[:n]) == wanted)
         if profile.kind == "when":
-            parts["when"] = w.when * ((flags & _INDEX_FLAG_TIME) != 0)
-        if query.dates:
-            days = self._segments.days(n)
-            known = np.unique(days[days > 0])
-            if known.size:
-                years = sorted({date.fromordinal(int(day)).year for day in known})
-                spans = [
-                    day_span(value, year)
-                    for value in query.dates
-                    for year in ([value[0]] if value[0] else years)
-                ]
-                parts["date"] = w.date * date_closeness(
-                    days, tuple(span for span in spans if span[1]), self.settings.date_falloff
-                )
-
-    def _add_vectors(
-        self,
-        parts: dict[str, NDArray[np.float64]],
-        n: int,
-        query_vector: NDArray[np.float32] | None,
-    ) -> None:
-        if query_vector is None:
-            return
-        rows = [i for i in range(n) if self._vectors[i] is not None]
-        if not rows:
-            return
-        cosine = np.stack([self._vectors[i] for i in rows]).astype(np.float64) @ query_vector
-        spread = float(cosine.std())
-        if not np.isfinite(cosine).all() or spread < 1e-9:
-            return
-        column = np.zeros(n)
-        column[rows] = (cosine - cosine.mean()) / spread
-        parts["vector"] = self.settings.weights.vector * column
+            parts["when"] = w.when * ((np.array(self._flags[:n]) & _INDEX_FLAG_TIME) != 0)
+        days = day_column(query.dates, self._segments.days(n), self.settings.date_falloff)
+        if days is not None:
+            parts["date"] = w.date * days
 
     def _add_priors(self, parts: dict[str, NDArray[np.float64]], n: int) -> None:
         w = self.settings.weights

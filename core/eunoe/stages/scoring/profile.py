@@ -16,7 +16,7 @@ from eunoe.stages.scoring.cues import (
 )
 from eunoe.stages.scoring.dates import CalendarDate
 from eunoe.stages.scoring.stemming import stem_english
-from eunoe.stages.scoring.words import MARK_ANAPHOR
+from eunoe.stages.scoring.word_tables import MARK_ANAPHOR
 
 PROFILE_META_SHARE = 0.2
 """Weight of words that speak about the chat itself, in a question that points back at it."""

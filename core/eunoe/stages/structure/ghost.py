@@ -1,7 +1,7 @@
 """The ghost graph: what a question means without saying it.
 
 A pronoun or "the file" stands for something named shortly before. What it may stand for gets
-teleport mass in the graph, so its messages come back although the question shares no word with them.
+teleport mass in the graph: its messages come back although the question shares no word with them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,17 @@
+from eunoe.stages.scoring.concepts import concepts_of
+from eunoe.stages.scoring.stemming import stem_english
+
+
+def groups(word):
+    return set(concepts_of(stem_english(word)))
+
+
+def test_members_share_a_group_with_its_name():
+    assert groups("sports") & groups("tennis")
+    assert groups("pets") & groups("kitten")
+    assert groups("instruments") & groups("violins")
+    assert not groups("tennis") & groups("violin")
+
+
+def test_a_word_without_a_group():
+    assert concepts_of("zzz") == ()

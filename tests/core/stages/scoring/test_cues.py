@@ -1,0 +1,71 @@
+import pytest
+
+from eunoe.stages.scoring.cues import (
+    CUE_ASSISTANT,
+    CUE_FOLLOW_UP,
+    CUE_HISTORY,
+    CUE_ORDER,
+    CUE_RECALL,
+    CUE_SUMMARY,
+    find_cues,
+    is_question,
+    is_standing,
+    question_type,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cue"),
+    [
+        ("What did we discuss about the budget?", CUE_RECALL),
+        ("do you remember my dog", CUE_RECALL),
+        ("Have I ever mentioned Flask?", CUE_RECALL),
+        ("我们上次说的项目呢", CUE_RECALL),
+        ("さっきの話", CUE_RECALL),
+        ("помнишь наш план?", CUE_RECALL),
+        ("What did you suggest for dinner?", CUE_ASSISTANT),
+        ("In what order did I bring these up?", CUE_ORDER),
+        ("Give me a summary", CUE_SUMMARY),
+        ("what was it originally", CUE_HISTORY),
+        ("thanks, next", CUE_FOLLOW_UP),
+        ("好的，继续", CUE_FOLLOW_UP),
+    ],
+)
+def test_cues(text, cue):
+    assert find_cues(text) & cue
+
+
+@pytest.mark.parametrize("text", ["Write a sorting function.", "the cat sat", ""])
+def test_plain_texts_have_no_cue(text):
+    assert find_cues(text) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("When did she leave?", "when"),
+        ("How many dogs?", "how_many"),
+        ("What is the average response time?", "how_many"),
+        ("Who came?", "who"),
+        ("Which city did he visit?", "where"),
+        ("什么时候截止？", "when"),
+        ("сколько стоит?", "how_many"),
+        ("Why?", "other"),
+    ],
+)
+def test_question_types(text, kind):
+    assert question_type(text) == kind
+
+
+def test_what_asks():
+    assert is_question("what now", ["what", "now"])
+    assert is_question("now?", ["now"])
+    assert is_question("截止？", ["截止"])
+    assert not is_question("now", ["now"])
+
+
+def test_standing_rules():
+    assert is_standing("Always use metric units.")
+    assert is_standing("Fine. From now on answer in French")
+    assert is_standing("I prefer short answers")
+    assert not is_standing("I was always late")

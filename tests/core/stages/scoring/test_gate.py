@@ -1,0 +1,81 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eunoe.stages.scoring.analysis import analyse_text
+from eunoe.stages.scoring.gate import window_coverage
+from eunoe.stages.scoring.index import RelevanceIndex
+
+OLD = [
+    "My dog is called Rex and he is a beagle.",
+    "Lovely name!",
+    "The deploy script is ops/deploy_prod.sh",
+    "Noted.",
+]
+LONG = (
+    "I am planning a long trip through the mountains with my dog and I need a list of things to "
+    "pack, the weather will be cold, we walk six hours a day, sleep in huts, and I would like to "
+    "carry as little as possible; can you write the list for me and say what it weighs?"
+)
+NEW = ["Let us plan the garden now.", "Sure, roses or tulips?", "Tulips, please.", "Done."]
+
+
+def index_of(texts):
+    index = RelevanceIndex()
+    for i, text in enumerate(texts):
+        role = "assistant" if i % 2 else "user"
+        index.append(analyse_text(text, role=role), turn=i // 2, tokens=10)
+    return index
+
+
+def cover(text, start=4):
+    return window_coverage(index_of(OLD + NEW), analyse_text(text, role="user"), start)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the name of my dog?",
+        "Remind me what we said about my dog",
+        "run ops/deploy_prod.sh",
+        "Do you remember the beagle?",
+    ],
+)
+def test_opens_for_what_is_out_of_view(text):
+    assert cover(text).open
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "thanks, next",
+        "ok",
+        "",
+        "Which tulips did we choose for the garden?",
+        "Write a function that sorts a list of integers.",
+        LONG,
+    ],
+)
+def test_stays_closed(text):
+    assert not cover(text).open
+
+
+def test_everything_in_view_never_opens():
+    assert not cover("What is the name of my dog?", start=0).open
+
+
+def test_shares():
+    got = cover("dog tulips")
+    assert 0 < got.inside < 1
+    assert got.missing == pytest.approx(got.outside)
+    assert got.inside + got.missing == pytest.approx(1.0)
+    assert got.best_outside > 0 < got.best_inside
+
+
+@pytest.mark.property
+@settings(max_examples=40)
+@given(st.text(max_size=60), st.integers(-2, 12))
+def test_shares_are_shares(text, start):
+    got = cover(text, start)
+    for share in (got.inside, got.outside, got.missing, got.best_inside, got.best_outside):
+        assert 0.0 <= share <= 1.0 + 1e-9

@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eunoe.stages.scoring.analysis import analyse_text
+from eunoe.stages.scoring.index import RelevanceIndex
+
+WORDS = "dog cat tennis Berlin 2023 May I you bought when src/a.py 项目 error Mel".split()
+TEXT = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+MESSAGE = st.tuples(
+    st.sampled_from(["", "[8 May, 2023] ", "[2024-02-01 10:00] "]),
+    TEXT,
+    st.sampled_from(["user", "assistant", "tool"]),
+    st.sampled_from([None, "Ann", "Bob"]),
+)
+
+
+def index_of(messages):
+    index = RelevanceIndex()
+    for i, (stamp, text, role, name) in enumerate(messages):
+        analysis = analyse_text(stamp + text, role=role, name=name)
+        index.append(analysis, turn=i // 2, tokens=len(text) + 1)
+    return index
+
+
+def plain(*texts, role="user"):
+    return index_of([("", text, role, None) for text in texts])
+
+
+def ask(index, text, **more):
+    return index.relevance(analyse_text(text, role="user"), **more)
+
+
+@pytest.mark.property
+@settings(max_examples=60)
+@given(st.lists(MESSAGE, max_size=12), st.lists(MESSAGE, max_size=6), TEXT)
+def test_later_messages_never_change_an_earlier_answer(head, tail, question):
+    small, large = index_of(head), index_of(head + tail)
+    one = ask(small, question + "?")
+    other = ask(large, question + "?", upto=len(head))
+    assert one.values.tobytes() == other.values.tobytes()
+    assert one.profile == other.profile
+    assert {k: v.tobytes() for k, v in one.signals.items()} == {
+        k: v.tobytes() for k, v in other.signals.items()
+    }
+
+
+@pytest.mark.property
+@settings(max_examples=60)
+@given(st.lists(MESSAGE, max_size=12), TEXT)
+def test_values_are_finite_in_range_and_repeatable(messages, question):
+    index = index_of(messages)
+    one, again = ask(index, question), ask(index, question)
+    assert one.values.shape == (len(messages),)
+    assert np.isfinite(one.values).all()
+    assert ((one.values >= 0) & (one.values <= 1)).all()
+    assert one.values.tobytes() == again.values.tobytes()
+
+
+@pytest.mark.parametrize("question", ["", "   ", "the and of", "unheard words", "?!"])
+def test_no_common_word_gives_zero(question):
+    assert ask(plain("red apple", "green pear"), question).values.tolist() == [0.0, 0.0]
+
+
+def test_no_message_and_one_message():
+    assert ask(RelevanceIndex(), "apple").values.size == 0
+    assert ask(plain("red apple"), "apple").values[0] > 0.0
+    assert ask(plain(""), "apple").values.tolist() == [0.0]
+
+
+def test_identical_messages_with_the_same_surroundings_are_close():
+    values = ask(plain(*["red apple"] * 30), "apple").values
+    assert np.ptp(values[9:17]) < 1e-9
+
+
+def test_the_answer_is_found():
+    index = plain("we talked of rain", "my dog is called Rex", "ok", "the car is red", "fine")
+    assert ask(index, "What is the name of my dog?").values.argmax() == 1
+
+
+def test_inflection_script_and_identifier():
+    index = plain("nothing here", "I bought two bikes", "项目截止日期是周五", "see src/app/main.py")
+    assert ask(index, "When did I buy a bike?").values.argmax() == 1
+    assert ask(index, "那个项目什么时候截止？").values.argmax() == 2
+    assert ask(index, "what is in main.py").values.argmax() == 3
+
+
+def test_who_is_meant_decides_between_equals():
+    index = index_of([("", "I love hiking", "user", "Ann"), ("", "I love hiking", "user", "Bob")])
+    values = ask(index, "What does Bob love about hiking?").values
+    assert values[1] > values[0]
+
+
+def test_what_the_assistant_said_is_asked_for():
+    index = index_of(
+        [("", "use a red car", "user", None), ("", "use a red car", "assistant", None)]
+    )
+    assert np.diff(ask(index, "What did you say about the car?").values)[0] > 0
+    assert np.diff(ask(index, "What did I say about the car?").values)[0] < 0
+
+
+def test_a_date_points_to_its_day():
+    index = index_of(
+        [
+            ("[8 May, 2023] ", "we went out", "user", None),
+            ("[9 July, 2023] ", "hello", "user", None),
+        ]
+    )
+    values = ask(index, "What happened in July 2023?").values
+    assert values[1] > values[0]
+
+
+def test_vectors_are_one_more_signal():
+    index = RelevanceIndex()
+    one, other = np.array([1.0, 0.0], np.float32), np.array([0.0, 1.0], np.float32)
+    for i, vector in enumerate((one, other, None)):
+        index.append(analyse_text("same text", role="user"), turn=i, tokens=3, vector=vector)
+    values = ask(index, "text", query_vector=other).values
+    assert values[1] > values[2] > values[0]
+    assert "vector" not in ask(index, "text").signals
+
+
+def test_a_time_out_of_range_is_unknown():
+    index = RelevanceIndex()
+    index.append(analyse_text("a dog", role="user"), turn=0, tokens=3, stamp=10**15)
+    assert np.isfinite(ask(index, "dog in May 2023").values).all()
+
+
+def test_plain_bm25_roles_and_turns():
+    index = index_of([("", "dog", "user", None), ("", "cat", "assistant", None)])
+    query = analyse_text("dog", role="user")
+    assert index.bm25(query)[0] > 0.0 == index.bm25(query)[1]
+    assert index.bm25(query, upto=0).size == 0
+    assert index.roles().tolist() == [1, 2]
+    assert index.turns().tolist() == [0, 0]
+    assert index.term_reach("dog", 2) == (0, 0)
+    assert index.term_reach("cow", 2) == (2, -1)

@@ -1,0 +1,61 @@
+import pytest
+
+from eunoe.stages.structure.ghost import (
+    asked_types,
+    entity_type,
+    ghost_weights,
+    points_away,
+    resolve_anaphor,
+)
+
+MENTIONS = {"src/a.py": [0, 4], "valueerror": [3], "ann": [5], "b.txt": [2]}
+TURN = [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("src/a.py", "file"),
+        ("https://x.org/a", "link"),
+        ("valueerror", "error"),
+        ("v2.1", "version"),
+        ("user_id", "code"),
+        ("ops-12", "ticket"),
+        ("ann", "name"),
+    ],
+)
+def test_types(name, kind):
+    assert entity_type(name) == kind
+
+
+@pytest.mark.parametrize(
+    ("question", "thing"),
+    [
+        ("open the file again", "src/a.py"),
+        ("what caused that error?", "valueerror"),
+        ("is it done?", "ann"),
+        ("那个文件在哪里", "src/a.py"),
+        ("plant roses", ""),
+    ],
+)
+def test_what_a_question_leans_on(question, thing):
+    assert resolve_anaphor(question, MENTIONS, TURN) == thing
+
+
+def test_named_entities_count_by_rarity_and_silence_pronouns():
+    got = ghost_weights("is it in src/a.py?", ["src/a.py"], MENTIONS, TURN)
+    assert got == {"src/a.py": 0.5}
+
+
+def test_recent_entities_fade_by_turn_and_old_ones_are_out():
+    got = ghost_weights(
+        "is it done?", [], {"new": [5], "older": [3], "old": [0]}, [0, 1, 2, 8, 9, 9]
+    )
+    assert got == pytest.approx({"new": 1.0, "older": 0.9})
+
+
+def test_nothing_to_point_at():
+    assert points_away("is it done?")
+    assert not points_away("plant roses")
+    assert asked_types("plant roses") == frozenset()
+    assert ghost_weights("is it done?", [], {}, []) == {}
