@@ -56,6 +56,9 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         freed += request.tokens_of(atom)
         last_turn = atom.turn
     view.in_place = [a for a in view.in_place if a.system or a.turn > last_turn]
+    turns = request.transcript.turns.view()
+    start = int(turns[last_turn + 1]) if last_turn + 1 < len(turns) else request.turn_start
+    view.cut = _cut_at(request, start)
     return turn <= last_turn
 
 
@@ -70,7 +73,7 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
         BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
     """
     view = View(in_place=[a for a in whole_view(request).in_place if a.system])
-    view.cut = _cut_to_turn(request)
+    view.cut = _cut_at(request, request.turn_start)
     built = _leave_out_broken(request, view, build_view(request, view))
     needed, allowed = built.tokens, request.allowed or 0
     if built.tokens <= allowed:
@@ -100,9 +103,9 @@ def _leave_out_broken(request: Request, view: View, built: Built) -> Built:
     return build_view(request, view)
 
 
-def _cut_to_turn(request: Request) -> Cut:
-    """The cut at the current turn: nothing older stays, and what is shortened may change each time."""
-    start, line = request.turn_start, request.timeline
+def _cut_at(request: Request, start: int) -> Cut:
+    """A cut that may lie elsewhere at each request."""
+    line = request.timeline
     older = int(line.tokens[start] - line.system_tokens[start])
     return Cut(index=start, tokens_dropped=older, declared=True)
 

@@ -104,10 +104,10 @@ def replay_window(
         fresh = fresh or (moved != start and request == stop)
         place = request
         if moved == start:
-            place = _next_turn_request(timeline, request, stop)
-            if place >= stop:
+            later = _next_turn_request(timeline, request, stop)
+            if later is None:
                 break
-            place -= 1
+            place = later - 1
         start = moved
         if request >= stop:
             break
@@ -135,14 +135,14 @@ def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int)
     return max(start, int(starts[found]))
 
 
-def _next_turn_request(timeline: Timeline, request: int, stop: int) -> int:
-    """The first request of the next turn, where a further cut can help again."""
+def _next_turn_request(timeline: Timeline, request: int, stop: int) -> int | None:
+    """The first request of the next turn, where a further cut can help again; None if none is."""
     starts, requests = timeline.turn_starts, timeline.requests
-    nxt = int(starts.searchsorted(request, side="left"))
-    if nxt >= len(starts):
-        return stop
-    place = int(requests.searchsorted(int(starts[nxt]), side="right"))
-    return int(requests[place]) if place < len(requests) else stop
+    nxt = int(np.searchsorted(starts, request, side="left"))
+    if nxt >= len(starts) or int(starts[nxt]) >= stop:
+        return None
+    place = int(np.searchsorted(requests, int(starts[nxt]), side="right"))
+    return min(int(requests[place]), stop) if place < len(requests) else stop
 
 
 def newest_that_fit(timeline: Timeline, room: int, stop: int) -> int:

@@ -1,0 +1,83 @@
+"""Law: each view is a prefix of the next, but for what belongs to the question and declared cuts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ask import ask, bytes_of
+from eunoe import BudgetError, OrchestratorResult
+from judge import count_list, is_blank, said
+from strategies import Raw, chats
+
+pytestmark = pytest.mark.property
+
+FREE_ORDER = st.sampled_from(["openai", "responses", "anthropic", "gemini", "deepseek", "permissive"])
+
+
+def requests_of(messages: list[Raw]) -> list[int]:
+    """Places before which a model call is made: before each answer, and at the end."""
+    return [i for i, m in enumerate(messages) if i and m["role"] == "assistant"] + [len(messages)]
+
+
+def asks(message: Raw) -> bool:
+    """A question of the user; pictures that a host shows after tool results are none."""
+    return message["role"] == "user" and not is_blank(message) and "tool results above" not in said(message)
+
+
+def lasting(messages: list[Raw], result: OrchestratorResult) -> list[str]:
+    """The view without the question and what was quoted for it.
+
+    A window that was shrunk for one question's recall grows back at the next one.
+    """
+    asked = [i for i, m in enumerate(messages) if asks(m)]
+    kept = []
+    for placement in result.placements:
+        if placement.index is None and placement.message["role"] == "user":
+            continue
+        if asked and placement.index is not None and placement.index >= asked[-1]:
+            continue
+        kept.append(bytes_of(placement.message))
+    return kept
+
+
+@settings(max_examples=60)
+@given(messages=chats(poison=False, most_steps=25), profile=FREE_ORDER, share=st.integers(20, 90))
+def test_views_only_grow_between_declared_cuts(messages, profile, share):
+    budget = count_list(messages) * share // 100
+    before: list[str] = []
+    for stop in requests_of(messages):
+        try:
+            result = ask(messages[:stop], budget, profile, recall="never")
+        except BudgetError:
+            before = []
+            continue
+        now = [bytes_of(p.message) for p in result.placements]
+        cut = result.report.cut
+        if cut is None or not cut.declared:
+            assert now[: len(before)] == before, (stop, cut)
+        before = now
+
+
+@settings(max_examples=60)
+@given(messages=chats(poison=False, most_steps=25), profile=FREE_ORDER, share=st.integers(20, 90))
+def test_recall_changes_nothing_but_the_tail(messages, profile, share):
+    budget = count_list(messages) * share // 100
+    before: list[str] = []
+    turn, shrunk = -1, False
+    for stop in requests_of(messages):
+        now_turn = sum(map(asks, messages[:stop]))
+        try:
+            result = ask(messages[:stop], budget, profile)
+        except BudgetError:
+            before = []
+            continue
+        cut = result.report.cut
+        declared = cut is not None and cut.declared
+        now = [bytes_of(p.message) for p in result.placements]
+        if not declared and not (shrunk and now_turn != turn):
+            assert now[: len(before)] == before, (stop, cut)
+        before = lasting(messages[:stop], result)
+        shrunk = declared and bool(result.report.recalled) or (shrunk and now_turn == turn)
+        turn = now_turn
