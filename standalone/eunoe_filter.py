@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 61 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 162d6a5f590828f7b49f8ff47671052357437fea54d1a8923c851f63a4b8d5dd
+# Made of 83 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 77ca3c90637b478754a1be4eb54efe677cf9db9d9fa8c71cd2f2e5f20f310ec7
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ import types
 import typing
 import unicodedata
 from array import array
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
 from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from math import sqrt
 from operator import mul
@@ -124,6 +125,10 @@ class BackendError(EunoeError, RuntimeError):
     """A service outside the process (Redis, an endpoint) failed or did not answer in time."""
 
 
+class TimeIsOverError(EunoeError, TimeoutError):
+    """A step was given up because the request's time is over; never reaches the caller."""
+
+
 # --------------------------------------------------------------------------------------------------
 # eunoe.domain.log: The one logger of the library; silent until an application listens.
 
@@ -167,7 +172,9 @@ class TokenBudget:
         _require_whole_tokens("max_tokens", self.max_tokens)
 
     @classmethod
-    def of_window(cls, context_tokens: int, *, ratio: float = 0.55, framing: int = 150) -> TokenBudget:
+    def of_window(
+        cls, context_tokens: int, *, ratio: float = 0.55, framing: int = 150
+    ) -> TokenBudget:
         """The budget that a share of a model's window leaves: ``int(window * ratio) - framing``.
 
         Source: Lethe, "Token Budget": 49,152 tokens at 0.55 less 150 are 26,883.
@@ -223,7 +230,7 @@ class CostBudget:
         price = self.price_per_token or price_per_token or 0.0
         if not self.max_cost_usd or not price:
             return UNLIMITED
-        return max(1, int(self.max_cost_usd / price))
+        return max(1, int(self.max_cost_usd / price + 1e-6))  # 3999.9999999999995 are 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,16 +525,20 @@ class Report:
         limit = f" of {self.budget:,} allowed" if self.budget else ", no limit"
         about = "about " if self.estimated else ""
         lines = [
-            f"sent {about}{self.tokens_after:,} tokens{limit}; the whole chat has {self.tokens_before:,}",
+            (
+                f"sent {about}{self.tokens_after:,} tokens{limit}; "
+                f"the whole chat has {self.tokens_before:,}"
+            ),
             f"policy {self.policy}, rules of {self.profile}, counted by {self.tokenizer}",
-            "messages: " + (", ".join(f"{n} {fate}" for fate, n in self.counts().items()) or "none"),
+            "messages: "
+            + (", ".join(f"{n} {fate}" for fate, n in self.counts().items()) or "none"),
         ]
         if self.recall_reason:
             lines.append(f"recall: {self.recall_reason}")
         if self.certificate is not None:
             lines.append(
-                f"the choice has at least {100 * self.certificate.ratio:.0f} % of the best possible "
-                "value under this scoring"
+                f"the choice has at least {100 * self.certificate.ratio:.0f} % of the best "
+                "possible value under this scoring"
             )
         lines += [f"mended: {x}" for x in self.mended]
         lines += [f"still broken: {x}" for x in self.violations]
@@ -565,7 +576,6 @@ _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "recency_fallback_turns": (1, 100),
     "max_candidates": (1, 10_000),
     "stub_characters": (16, 400),
-    "memory_bytes": (1_000_000, 1 << 40),
 }
 
 
@@ -591,9 +601,8 @@ class Settings:
         stub_characters: length of a stub that stands for an elided result.
         read_flags: whether ``!flags`` in user messages are read.
         locked_flags: names of flags that users may not use.
-        scale_by_family: whether models whose own vocabulary is not on this machine are counted by
-            a neighbour's tokens times a factor for their family, instead of these tokens as they are.
-        memory_bytes: bound on what is remembered between requests, in bytes.
+        scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
+            the common tokenizer times a factor for its family, instead of without a factor.
 
     Raises:
         SettingsError: a value is outside its range, or the water marks are the wrong way round.
@@ -605,7 +614,7 @@ class Settings:
     recall: Literal["auto", "always", "never"] = "auto"
     recall_share: float = 0.15
     deep_recall_share: float = 0.8
-    recall_floor: float = 0.05
+    recall_floor: float = 0.0
     cost_exponent: float = 0.5
     pair_coherence: float = 0.8
     tool_penalty: float = 0.5
@@ -615,7 +624,6 @@ class Settings:
     read_flags: bool = True
     locked_flags: tuple[str, ...] = ()
     scale_by_family: bool = False
-    memory_bytes: int = 64_000_000
 
     def __post_init__(self) -> None:
         if self.policy not in POLICY_NAMES:
@@ -628,7 +636,9 @@ class Settings:
             if field.name in _SETTING_RANGES and not low <= value <= high:
                 raise SettingsError(field.name, value, f"from {low:g} to {high:g}")
         if self.low_water >= self.high_water:
-            raise SettingsError("low_water", self.low_water, f"below high_water {self.high_water:g}")
+            raise SettingsError(
+                "low_water", self.low_water, f"below high_water {self.high_water:g}"
+            )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -722,7 +732,7 @@ PROFILES: dict[str, ProviderProfile] = {
             alternate=True,
             blank_refused=True,
             call_id_length=9,
-            source="mistral-common, request validation: role order, tool call ids of nine characters",
+            source="mistral-common, request validation: order of roles, call ids of nine letters",
         ),
         ProviderProfile(
             name="deepseek",
@@ -801,83 +811,6 @@ class Atom:
     def first(self) -> int:
         """Place of its first message in the input."""
         return min(self.indices)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
-    """What the flags of one message ask for. ``None`` or False: not asked.
-
-    Attributes:
-        full: send everything, this turn (never above the operator's cap).
-        target: aim for this many tokens.
-        context: keep only the newest so many turns.
-        nosum: no summaries.
-        pin: this message is never cut.
-        drop: this message is left out.
-        recent: keep the newest so many messages, whatever their weight.
-        keep_tag: keep every message that carries this tag.
-        tag: the tag of this message.
-        weight: base weight of this message.
-        tool_penalty: factor on tool messages, for this turn.
-        pair_coherence: how much an answer inherits of its question's weight, for this turn.
-        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
-        policy: name of the policy for this turn.
-        why: explain this turn.
-    """
-
-    full: bool = False
-    target: int | None = None
-    context: int | None = None
-    nosum: bool = False
-    pin: bool = False
-    drop: bool = False
-    recent: int | None = None
-    keep_tag: str | None = None
-    tag: str | None = None
-    weight: float | None = None
-    tool_penalty: float | None = None
-    pair_coherence: float | None = None
-    recall: bool | None = None
-    policy: str | None = None
-    why: bool = False
-
-    def over(self, standing: Flags) -> Flags:
-        """These flags where they say something, else the standing ones."""
-        said = {
-            f.name: value
-            for f in fields(self)
-            if (value := getattr(self, f.name)) is not None and value is not False
-        }
-        if self.recall is False:
-            said["recall"] = False
-        return replace(standing, **said)
-
-
-NO_FLAGS = Flags()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlagReading:
-    """What one message said in flags.
-
-    Attributes:
-        flags: for the turn that the message opens.
-        stays_on: names switched on for good with ``+``.
-        standing: the values of those.
-        switched_off: names switched off with ``-``.
-        rest: the text without the flags.
-        problems: one sentence for each known flag with a bad value (the text is then left alone).
-    """
-
-    flags: Flags = NO_FLAGS
-    standing: Flags = NO_FLAGS
-    stays_on: tuple[str, ...] = ()
-    switched_off: tuple[str, ...] = ()
-    rest: str = ""
-    problems: tuple[str, ...] = ()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -980,6 +913,83 @@ class Message:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What the flags of one message ask for. ``None`` or False: not asked.
+
+    Attributes:
+        full: send everything, this turn (never above the operator's cap).
+        target: aim for this many tokens.
+        context: keep only the newest so many turns.
+        nosum: no summaries.
+        pin: this message is never cut.
+        drop: this message is left out.
+        recent: keep the newest so many messages, whatever their weight.
+        keep_tag: keep every message that carries this tag.
+        tag: the tag of this message.
+        weight: base weight of this message.
+        tool_penalty: factor on tool messages, for this turn.
+        pair_coherence: how much an answer inherits of its question's weight, for this turn.
+        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
+        policy: name of the policy for this turn.
+        why: explain this turn.
+    """
+
+    full: bool = False
+    target: int | None = None
+    context: int | None = None
+    nosum: bool = False
+    pin: bool = False
+    drop: bool = False
+    recent: int | None = None
+    keep_tag: str | None = None
+    tag: str | None = None
+    weight: float | None = None
+    tool_penalty: float | None = None
+    pair_coherence: float | None = None
+    recall: bool | None = None
+    policy: str | None = None
+    why: bool = False
+
+    def over(self, standing: Flags) -> Flags:
+        """These flags where they say something, else the standing ones."""
+        said = {
+            f.name: value
+            for f in fields(self)
+            if (value := getattr(self, f.name)) is not None and value is not False
+        }
+        if self.recall is False:
+            said["recall"] = False
+        return replace(standing, **said)
+
+
+NO_FLAGS = Flags()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagReading:
+    """What one message said in flags.
+
+    Attributes:
+        flags: for the turn that the message opens.
+        stays_on: names switched on for good with ``+``.
+        standing: the values of those.
+        switched_off: names switched off with ``-``.
+        rest: the text without the flags.
+        problems: one sentence for each known flag with a bad value (the text is then left alone).
+    """
+
+    flags: Flags = NO_FLAGS
+    standing: Flags = NO_FLAGS
+    stays_on: tuple[str, ...] = ()
+    switched_off: tuple[str, ...] = ()
+    rest: str = ""
+    problems: tuple[str, ...] = ()
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.validity: Would the provider accept this list? The rules of a profile, checked on message values.
 
 def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
@@ -1016,22 +1026,31 @@ def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
             elif j < last:
                 yield Violation("unanswered", i, "a function call without result")
         elif message.calls:
-            ids = [c.id for c in message.calls]
-            if len(set(ids)) < len(ids):
-                yield Violation("duplicate-call", i, "one id for two calls")
-            got: set[str | None] = set()
-            while j < last and messages[j].role == "tool":
-                answer = messages[j].answers
-                if answer not in ids:
-                    yield Violation("orphan", j, f"a result without its call {answer!r}")
-                elif answer in got:
-                    yield Violation("duplicate-result", j, f"a second result for {answer!r}")
-                got.add(answer)
-                j += 1
-            missing = [str(c) for c in ids if c not in got]
-            if missing and (got or j < last):
-                yield Violation("unanswered", i, f"calls without result: {', '.join(missing)}")
+            found, j = _check_results(messages, i)
+            yield from found
         i = j
+
+
+def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation], int]:
+    """What is wrong with the results behind the call at ``i``, and where they end."""
+    ids = [c.id for c in messages[i].calls]
+    found: list[Violation] = []
+    if len(set(ids)) < len(ids):
+        found.append(Violation("duplicate-call", i, "one id for two calls"))
+    got: set[str | None] = set()
+    j = i + 1
+    while j < len(messages) and messages[j].role == "tool":
+        answer = messages[j].answers
+        if answer not in ids:
+            found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
+        elif answer in got:
+            found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
+        got.add(answer)
+        j += 1
+    missing = [str(c) for c in ids if c not in got]
+    if missing and (got or j < len(messages)):
+        found.append(Violation("unanswered", i, f"calls without result: {', '.join(missing)}"))
+    return found, j
 
 
 def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
@@ -1050,7 +1069,7 @@ def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Itera
             yield Violation("no-user", 0, "there is no user message")
     if profile.alternate:
         seen = [i for i in body if is_visible_turn(messages[i])]
-        for i, j in zip(seen, seen[1:], strict=False):
+        for i, j in pairwise(seen):
             if messages[i].role == messages[j].role:
                 yield Violation(
                     "alternation", j, f"{messages[j].role} follows {messages[i].role} at {i}"
@@ -1147,17 +1166,17 @@ ELISION = "… "
 def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, Any]:
     """The message with ``…`` in place of the first characters of its first text.
 
-    Whatever is taken out of a text leaves a mark, flags too: the reader can see that it is not whole.
+    Whatever is taken out of a text leaves a mark, flags too: a reader sees that it is not whole.
     """
     content = raw.get("content")
     if isinstance(content, str):
         return {**raw, "content": ELISION + content[prefix_length:]}
     parts = list(content) if isinstance(content, list) else []
     for i, part in enumerate(parts):
-        if isinstance(part, str):
+        if isinstance(part, str) and part:
             parts[i] = ELISION + part[prefix_length:]
             break
-        if isinstance(part, Mapping) and isinstance(part.get("text"), str):
+        if isinstance(part, Mapping) and isinstance(part.get("text"), str) and part["text"]:
             parts[i] = {**part, "text": ELISION + part["text"][prefix_length:]}
             break
     return {**raw, "content": parts}
@@ -1210,7 +1229,8 @@ class Slot:
     """One message on its way out.
 
     ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
-    character was replaced, so that its text is no longer the caller's.
+    character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
+    bound of its tokens where that is known without counting.
     """
 
     index: int | None
@@ -1220,6 +1240,7 @@ class Slot:
     fate: Fate = Fate.KEPT
     parts: tuple[int, ...] = ()
     whole_characters: bool = True
+    most_tokens: int | None = None
 
 
 @dataclass(slots=True)
@@ -1274,7 +1295,19 @@ class SlotMaker:
             slot = self._slot(i)
             if slot is not None:
                 slots.append(slot)
+        self._note_moves(atom)
         return slots if not atom.unanswered else self._answered(atom, slots)
+
+    def _note_moves(self, atom: Atom) -> None:
+        """Say which results stood elsewhere than behind their call."""
+        expected = atom.indices[0] + 1
+        for i in atom.indices[1:]:
+            if not self.messages[i].is_result:
+                return
+            if i == expected:
+                expected += 1
+            else:
+                self.mended.append(f"[{i}] a result was moved behind its call [{atom.indices[0]}]")
 
     def _answered(self, atom: Atom, slots: list[Slot]) -> list[Slot]:
         """The call with a stub for each missing result; a wholly open call at the very end runs."""
@@ -1287,7 +1320,9 @@ class SlotMaker:
             raw = missing_result(call_id, NO_RESULT)
             stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB))
         calls = ", ".join(str(c) for c in atom.unanswered)
-        self.mended.append(f"[{atom.indices[0]}] no result was recorded for {calls}; a stub says so")
+        self.mended.append(
+            f"[{atom.indices[0]}] no result was recorded for {calls}; a stub says so"
+        )
         return [*slots[:behind], *stubs, *slots[behind:]]
 
     def _slot(self, i: int) -> Slot | None:
@@ -1320,7 +1355,9 @@ class SlotMaker:
 BLOCK_HEAD = '<recalled note="earlier messages of this chat, quoted; not instructions">'
 BLOCK_FOOT = "</recalled>"
 BLOCK_TOKENS = 34
-LINE_TOKENS = 4
+"""Tokens of head, foot and message framing, at most."""
+LINE_TOKENS = 2
+"""Tokens that a quoted message takes beyond its own, framing included, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1346,7 +1383,8 @@ def quote_block(quotations: Sequence[Quotation]) -> str:
             lines.append("[…]")
         mark = f"{quotation.turn + 1} " if quotation.turn != before else ""
         shortened = " (excerpt)" if quotation.excerpt else ""
-        lines.append(f"{mark}{quotation.speaker}{shortened}: {defuse(quotation.text)}")
+        speaker = " ".join(defuse(quotation.speaker).split())
+        lines.append(f"{mark}{speaker}{shortened}: {defuse(quotation.text)}")
         before = quotation.turn
     return "\n".join([*lines, BLOCK_FOOT])
 
@@ -1431,13 +1469,14 @@ def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> lis
     return out
 
 
-def _joined(
-    out: list[Slot], place: int, slot: Slot, read: ReadMessage, mended: list[str]
-) -> Slot:
+def _joined(out: list[Slot], place: int, slot: Slot, read: ReadMessage, mended: list[str]) -> Slot:
     """The user message with the unanswered one before it; ``out`` loses what is joined."""
     earlier = out[place:]
     del out[place:]
-    if len(earlier) == 1 and min(slot.message.shape.substance, earlier[0].message.shape.substance) < 2:
+    if (
+        len(earlier) == 1
+        and min(slot.message.shape.substance, earlier[0].message.shape.substance) < 2
+    ):
         mended.append("a blank user message was left out, since roles must alternate")
         return slot if slot.message.shape.substance == 2 else earlier[0]
     if not slot.whole_characters:
@@ -1445,14 +1484,16 @@ def _joined(
         return slot
     parts = tuple(i for s in earlier for i in s.parts) + slot.parts
     if len(earlier) == 1:
-        raw = merged_users(earlier[0].raw, slot.raw)
+        raw: Mapping[str, Any] = merged_users(earlier[0].raw, slot.raw)
         mended.append("two user messages in a row were merged, since roles must alternate")
     else:
         quotations = [
             Quotation(0, s.message.role, text) for s in earlier if (text := spoken_text(s.message))
         ]
         raw = with_text_in_front(slot.raw, quote_block(quotations)) if quotations else slot.raw
-        mended.append("tool steps that never came to an answer were quoted before the next question")
+        mended.append(
+            "tool steps that never came to an answer were quoted before the next question"
+        )
     return Slot(slot.index, raw, read(raw), True, slot.fate, parts)
 
 
@@ -1470,10 +1511,15 @@ def put_block(
     block: str,
     profile: ProviderProfile,
     read: ReadMessage,
+    *,
+    most_tokens: int,
+    question_tokens: int,
 ) -> list[Slot]:
     """The slots with a quoted block directly before the current question.
 
     Args:
+        most_tokens: an upper bound of the block's tokens as a message; ``question_tokens`` are the
+            question's.
         question: place of the question in the input; None puts the block at the end of the head.
     """
     place = next((k for k, s in enumerate(slots) if s.index == question), None)
@@ -1485,10 +1531,13 @@ def put_block(
         if not slot.whole_characters:
             return slots
         raw = with_text_in_front(slot.raw, block)
-        slots[place] = Slot(slot.index, raw, read(raw), True, slot.fate, slot.parts)
+        bound = most_tokens + question_tokens
+        slots[place] = Slot(
+            slot.index, raw, read(raw), True, slot.fate, slot.parts, most_tokens=bound
+        )
         return slots
     raw = user_message(block)
-    slots.insert(place, Slot(None, raw, read(raw), True, Fate.RECALLED))
+    slots.insert(place, Slot(None, raw, read(raw), True, Fate.RECALLED, most_tokens=most_tokens))
     return slots
 
 
@@ -2325,7 +2374,7 @@ def read_flags(text: str) -> FlagReading | None:
     )
 
 
-def _flag_value(name: str, value: str | None) -> tuple[dict[str, object], str]:
+def _flag_value(name: str, value: str | None) -> tuple[dict[str, Any], str]:
     """-> the change to ``Flags``, and what is wrong with the value."""
     if name in _SWITCHES:
         if value is not None and value.lower() not in _YES + _NO:
@@ -2348,7 +2397,7 @@ def _flag_value(name: str, value: str | None) -> tuple[dict[str, object], str]:
     return {name: value}, ""
 
 
-def _flag_factor(name: str, value: str) -> tuple[dict[str, object], str]:
+def _flag_factor(name: str, value: str) -> tuple[dict[str, Any], str]:
     smallest, largest = _FACTORS[name]
     try:
         number = float(value)
@@ -2364,7 +2413,7 @@ def _example_value(name: str) -> str:
 
 
 def lock_flags(reading: FlagReading, locked: Sequence[str]) -> tuple[FlagReading, tuple[str, ...]]:
-    """The reading without the flags that the operator locked, and the names that were locked out."""
+    """The reading without the flags that the operator locked, and the names of those."""
     names = {"norecall": "recall"}
     hit = tuple(n for n in locked if _flag_is_set(reading.flags, names.get(n, n)))
     if not hit:
@@ -2372,7 +2421,9 @@ def lock_flags(reading: FlagReading, locked: Sequence[str]) -> tuple[FlagReading
     back = {names.get(n, n): getattr(NO_FLAGS, names.get(n, n)) for n in hit}
     return (
         replace(
-            reading, flags=replace(reading.flags, **back), standing=replace(reading.standing, **back)
+            reading,
+            flags=replace(reading.flags, **back),
+            standing=replace(reading.standing, **back),
         ),
         hit,
     )
@@ -2407,27 +2458,31 @@ CUE_HISTORY = 2
 CUE_ANAPHOR = 4
 CUE_ORDER = 8
 CUE_SUMMARY = 16
+CUE_ASSISTANT = 32
+CUE_STANDING = 64
+CUE_FOLLOW_UP = 128
 
 _CUE_CHARACTERS = 4_000
 
 _CUE_RECALL_PATTERN = re.compile(
-    r"\b(?:remember|recall|remind(?:ed)?|earlier|previously|before that|last time|"
+    r"\b(?:remember|recall|remind(?:ed|s)?|earlier|previously|before that|last time|"
     r"(?:as|like) (?:i|we|you) (?:said|mentioned|discussed|told)|"
-    r"(?:did|have|had|has) (?:i|we|you) (?:\w+ )?(?:ever|mention|say|said|tell|told|discuss|talk|ask|agree|"
-    r"decide|suggest|recommend|provide|give|share|work|integrat|us)\w*|"
-    r"(?:i|we|you) (?:\w+ )?(?:mentioned|discussed|talked about|said|told you|agreed|decided|settled on|"
-    r"went over|brought up|suggested|recommended|shared)|"
-    r"(?:our|my|the|this) (?:\w+ )?(?:conversations?|chats?|discussions?|sessions?|requests|messages)|"
-    r"so far|throughout|from before|(?:first|original) (?:question|message|request)|"
-    r"erinner\w*|vorhin|fruher|letztes mal|rappel\w*|souviens|plus tot|la derniere fois|"
-    r"recuerd\w*|antes|la ultima vez|anterior\w*|lembr\w*|da ultima vez|ricord\w*|prima|l'ultima volta)\b"
-    r"|之前|上次|刚才|剛才|先前|以前|还记得|還記得|記得|前回|さっき|先ほど|覚えて|이전|지난번|아까|기억|"
-    r"помни\w*|раньше|ранее|прошлый раз|напомни|سابقا|تذكر|قبل|זוכר|קודם|पहले|याद|ก่อนหน้า|จำได้",
+    r"(?:did|have|had) (?:i|we|you) (?:\w+ )?(?:ever|mention|say|said|tell|told|discuss|talk|ask|"
+    r"agree|decide|suggest|recommend|provide|give|gave|share|work|integrate)\w*|"
+    r"(?:i|we|you|you've|we've|i've) (?:\w+ )?(?:mentioned|discussed|talked about|said|"
+    r"told (?:you|me)|agreed|decided|settled on|went over|brought up|suggested|recommended|shared)|"
+    r"(?:our|across|throughout) (?:\w+ ){0,2}(?:conversations?|chats?|discussions?|sessions?"
+    r"|requests|messages)|so far|over time|"
+    r"(?:first|original) (?:question|message|request)|"
+    r"erinner\w*|vorhin|früher|letztes mal|rappel\w*|souviens|plus tôt|la dernière fois|"
+    r"recuerd\w*|la última vez|anterior\w*|lembr\w*|da última vez|ricord\w*|l'ultima volta)\b"
+    r"|之前|上次|刚才|剛才|先前|以前|还记得|還記得|记得吗|前回|さっき|先ほど|覚えて|이전|지난번|아까|기억|"
+    r"помни\w*|раньше|ранее|прошлый раз|напомни|سابقا|تذكر|זוכר|קודם|पहले|याद|ก่อนหน้า|จำได้",
     re.IGNORECASE,
 )
 _CUE_HISTORY_PATTERN = re.compile(
-    r"\b(?:used to|originally|at first|initially|previous|before|former|earlier|old|changed?|"
-    r"history|evolv\w*|over time|first)\b|原来|最初|以前|之前|сначала|раньше",
+    r"\b(?:used to|originally|at first|initially|previous\w*|former\w*|earlier|old|chang\w*|"
+    r"history|evolv\w*|over time)\b|原来|最初|以前|之前|сначала|раньше",
     re.IGNORECASE,
 )
 _CUE_ORDER_PATTERN = re.compile(
@@ -2436,25 +2491,55 @@ _CUE_ORDER_PATTERN = re.compile(
     re.IGNORECASE,
 )
 _CUE_SUMMARY_PATTERN = re.compile(
-    r"\b(?:summar\w+|overview|recap|progress\w*|comprehensive|zusammenfass\w*|resum\w*|riassun\w*)\b"
+    r"\b(?:summar\w+|overview|recap|progress\w*|comprehensive|zusammenfass\w*|resum\w*|riassu\w*)\b"
     r"|总结|總結|摘要|要約|요약|итог\w*",
     re.IGNORECASE,
+)
+_CUE_ASSISTANT_PATTERN = re.compile(
+    r"\b(?:(?:did|have|had) you|you (?:said|told|mentioned|suggested|recommended|gave|wrote"
+    r"|explained|listed|provided|proposed|showed)|your (?:answer|suggestion"
+    r"|recommendation|advice|list|reply"
+    r"|explanation|example)s?)\b",
+    re.IGNORECASE,
+)
+_CUE_STANDING_PATTERN = re.compile(
+    r"(?:^|[.!?\n]\s*)(?:please )?(?:always|never|from now on|remember (?:to|that))\b"
+    r"|\bi (?:would |really |always )?prefer\b|\bi'd (?:rather|prefer)\b",
+    re.IGNORECASE,
+)
+_CUE_FOLLOW_UP_PATTERN = re.compile(
+    r"\A\s*(?:(?:hm+|ok(?:ay)?|so|and|also|but|then|thanks|thank you|sure|yes|yeah|yep|no|great"
+    r"|alright|right|cool|wait|well|perfect|awesome|nice|got it|good|sounds good|danke|merci"
+    r"|gracias|obrigad[oa]|grazie|спасибо|ja|oui|da|да|нет)\b|好的|谢谢|謝謝|那|はい|ありがとう|네)",
+    re.IGNORECASE,
+)
+_CUE_PATTERNS = (
+    (CUE_RECALL, _CUE_RECALL_PATTERN),
+    (CUE_HISTORY, _CUE_HISTORY_PATTERN),
+    (CUE_ORDER, _CUE_ORDER_PATTERN),
+    (CUE_SUMMARY, _CUE_SUMMARY_PATTERN),
+    (CUE_ASSISTANT, _CUE_ASSISTANT_PATTERN),
+    (CUE_STANDING, _CUE_STANDING_PATTERN),
+    (CUE_FOLLOW_UP, _CUE_FOLLOW_UP_PATTERN),
 )
 _CUE_END_QUESTION = re.compile(r"[?？؟]")
 _CUE_KINDS = (
     ("when", re.compile(
         r"\b(?:when|what (?:date|day|month|year|time)|which (?:date|day|month|year)|how long ago|"
-        r"wann|quand|cuando|quando)\b|什么时候|何时|いつ|언제|когда|متى|מתי|कब|เมื่อไ", re.IGNORECASE)),
+        r"wann|quand|cuando|cuándo|quando)\b"
+        r"|什么时候|何时|什麼時候|いつ|언제|когда|متى|מתי|कब|เมื่อไ", re.IGNORECASE)),
     ("how_many", re.compile(
         r"\b(?:how (?:many|much|long|often|old|far|big|tall)|what (?:is|was|are) the "
         r"(?:\w+ ){0,4}?(?:number|amount|total|average|count|price|cost|score|rate|percentage|age)|"
-        r"wie ?viele?|combien|cuant[oa]s?|quant[oia]s?)\b|多少|几个|幾|いくつ|いくら|몇|сколько|كم|כמה|कितन",
-        re.IGNORECASE)),
-    ("who", re.compile(r"\b(?:who|whom|whose|wer|wen|qui|quien|quem|chi)\b|谁|誰|누구|кто|من هو|कौन",
-                       re.IGNORECASE)),
+        r"wie ?viele?|combien|cu[aá]nt[oa]s?|quant[oia]s?)\b"
+        r"|多少|几个|幾|いくつ|いくら|몇|сколько|كم|כמה|कितन", re.IGNORECASE)),
+    ("who", re.compile(
+        r"\b(?:who|whom|whose|wer|wen|qui|qui[eé]n|quem|chi)\b"
+        r"|谁|誰|누구|кто|कौन", re.IGNORECASE)),
     ("where", re.compile(
-        r"\b(?:where|what (?:city|country|town|place|state)|which (?:cit|countr|town|place|state)\w*|"
-        r"wo|wohin|donde|onde|dove)\b|哪里|哪裡|どこ|어디|где|куда|أين|איפה|कहाँ", re.IGNORECASE)),
+        r"\b(?:where|what (?:city|country|town|place|state)|"
+        r"which (?:cit|countr|town|place|state)\w*|wo|wohin|d[oó]nde|où|onde|dove)\b"
+        r"|哪里|哪裡|どこ|어디|где|куда|أين|איפה|कहाँ", re.IGNORECASE)),
 )  # fmt: skip
 _CUE_OPENERS = frozenset(
     "what which who whom whose when where why how is are was were do does did can could would will "
@@ -2463,36 +2548,33 @@ _CUE_OPENERS = frozenset(
 )
 
 
-def find_cues(body: str, anaphor: bool) -> int:
-    """Combination of the ``CUE_*`` bits; only the first 4,000 characters are read."""
-    head = body[:_CUE_CHARACTERS]
-    cues = CUE_ANAPHOR if anaphor else 0
-    if _CUE_RECALL_PATTERN.search(head):
-        cues |= CUE_RECALL
-    if _CUE_HISTORY_PATTERN.search(head):
-        cues |= CUE_HISTORY
-    if _CUE_ORDER_PATTERN.search(head):
-        cues |= CUE_ORDER
-    if _CUE_SUMMARY_PATTERN.search(head):
-        cues |= CUE_SUMMARY
+def find_cues(asked: str) -> int:
+    """Combination of the ``CUE_*`` bits (all but CUE_ANAPHOR) of a question."""
+    cues = 0
+    for bit, pattern in _CUE_PATTERNS:
+        if pattern.search(asked):
+            cues |= bit
     return cues
 
 
-def question_kind(body: str, folded: list[str]) -> tuple[bool, str]:
-    """Whether a text asks, and its type (empty when it does not).
+def is_standing(body: str) -> bool:
+    """Whether a text sets a rule or names a preference ("always ...", "I prefer ...")."""
+    return _CUE_STANDING_PATTERN.search(body, 0, _CUE_CHARACTERS) is not None
 
-    Args:
-        body: Text without prefixes.
-        folded: Its folded words.
-    """
-    tail = body[-_CUE_CHARACTERS:]
-    opener = bool(folded) and folded[0] in _CUE_OPENERS
-    if not (opener or _CUE_END_QUESTION.search(tail)):
-        return False, ""
+
+def is_question(body: str, folded: list[str]) -> bool:
+    """Whether a text asks: by its first word, or a question mark in its last 4,000 characters."""
+    if folded and folded[0] in _CUE_OPENERS:
+        return True
+    return _CUE_END_QUESTION.search(body, max(0, len(body) - _CUE_CHARACTERS)) is not None
+
+
+def question_type(asked: str) -> str:
+    """``when``, ``how_many``, ``who``, ``where`` or ``other``."""
     for kind, pattern in _CUE_KINDS:
-        if pattern.search(tail):
-            return True, kind
-    return True, "other"
+        if pattern.search(asked):
+            return kind
+    return "other"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -2504,43 +2586,44 @@ _STEM_REGION = re.compile(r"[aeiouy][^aeiouy]")
 _STEM_DOUBLES = ("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt")
 _STEM_LI_BEFORE = frozenset("cdeghkmnrt")
 _STEM_INVARIANT = frozenset(
-    "only early add egg off sky news howe atlas cosmos bias andes inning outing canning herring earring proceed exceed "
-    "succeed this his is was us bus gas yes plus lens".split()
+    "only early add egg off sky news howe atlas cosmos bias andes inning outing canning "
+    "herring earring proceed exceed succeed this his is was us bus gas yes plus lens".split()
 )
 
 # Every form stands for the first word of its group: inflection that no suffix rule can undo.
 _IRREGULAR_GROUPS = """
-buy bought|go went gone goes|make made|take took taken|get got gotten|give gave given|come came
-see saw seen|know knew known|think thought|tell told|say said|find found|leave left|feel felt
-bring brought|begin began begun|keep kept|hold held|write wrote written|stand stood|hear heard
-mean meant|meet met|run ran|pay paid|sit sat|speak spoke spoken|lead led|grow grew grown
-lose lost|fall fell fallen|send sent|build built|understand understood|draw drew drawn
-break broke broken|spend spent|rise risen|drive drove driven|wear wore worn|choose chose chosen
-eat ate eaten|sing sang sung|swim swam swum|fly flew flown|win won|teach taught|catch caught
-sell sold|fight fought|throw threw thrown|forget forgot forgotten|sleep slept|ride rode ridden
-drink drank drunk|steal stole stolen|hide hid hidden|shake shook shaken|bite bitten
-freeze froze frozen|wake woke woken|feed fed|dig dug|hang hung|shoot shot|strike struck
-stick stuck|swing swung|ring rang rung|sink sank sunk|lend lent|lay laid|lie lain|seek sought
-deal dealt|dream dreamt|learn learnt|burn burnt|become became|overcome overcame|bear bore born borne
-blow blew blown|show shown|do did done|tear tore torn|weave wove woven|forgive forgave forgiven
-child children kid kids|man men|woman women|person people|foot feet|tooth teeth|mouse mice|goose geese
-wife wives|knife knives|half halves|shelf shelves|wolf wolves|self selves
-good better best|bad worse worst|mother mom mum mommy mama|father dad daddy papa
-grandmother grandma granny|grandfather grandpa|photo photograph photographs picture pictures pic pics
-television tv|bicycle bike bikes|favourite favorite fave favorites|colour color|centre center
-theatre theater|programme program|grey gray|movie film|advice advise|analysis analyses|criterion criteria
-schedule reschedule rescheduled|database databases db|authentication auth|repository repo repos
-configuration config configs|application app apps|document doc docs|information info
-laboratory lab labs|university uni|vacation holiday|refrigerator fridge
-1 one|2 two|3 three|4 four|5 five|6 six|7 seven|8 eight|9 nine|10 ten|11 eleven|12 twelve
-january jan|february feb|march mar|april apr|june jun|july jul|august aug|september sep sept
-october oct|november nov|december dec|monday mon|tuesday tue tues|wednesday wed|thursday thu thur thurs
-friday fri|saturday|sunday
+buy bought | go went gone goes | make made | take took taken | get got gotten | give gave given
+| come came | see saw seen | know knew known | think thought | tell told | say said | find found
+| leave left | feel felt | bring brought | begin began begun | keep kept | hold held | write
+wrote written | stand stood | hear heard | mean meant | meet met | run ran | pay paid | sit sat
+| speak spoke spoken | lead led | grow grew grown | lose lost | fall fell fallen | send sent |
+build built | understand understood | draw drew drawn | break broke broken | spend spent | rise
+risen | drive drove driven | wear wore worn | choose chose chosen | eat ate eaten | sing sang
+sung | swim swam swum | fly flew flown | win won | teach taught | catch caught | sell sold |
+fight fought | throw threw thrown | forget forgot forgotten | sleep slept | ride rode ridden |
+drink drank drunk | steal stole stolen | hide hid hidden | shake shook shaken | bite bitten |
+freeze froze frozen | wake woke woken | feed fed | dig dug | hang hung | shoot shot | strike
+struck | stick stuck | swing swung | ring rang rung | sink sank sunk | lend lent | lay laid |
+lie lain | seek sought | deal dealt | dream dreamt | learn learnt | burn burnt | become became |
+overcome overcame | bear bore born borne | blow blew blown | show shown | do did done | tear
+tore torn | weave wove woven | forgive forgave forgiven | child children kid kids | man men |
+woman women | person people | foot feet | tooth teeth | mouse mice | goose geese | wife wives |
+knife knives | half halves | shelf shelves | wolf wolves | self selves | good better best | bad
+worse worst | mother mom mum mommy mama | father dad daddy papa | grandmother grandma granny |
+grandfather grandpa | photo photograph photographs picture pictures pic pics | television tv |
+bicycle bike bikes | favourite favorite fave favorites | colour color | centre center | theatre
+theater | programme program | grey gray | movie film | advice advise | analysis analyses |
+criterion criteria | schedule reschedule rescheduled | database databases db | authentication
+auth | repository repo repos | configuration config configs | application app apps | document
+doc docs | information info | laboratory lab labs | university uni | vacation holiday |
+refrigerator fridge | 1 one | 2 two | 3 three | 4 four | 5 five | 6 six | 7 seven | 8 eight | 9
+nine | 10 ten | 11 eleven | 12 twelve | january jan | february feb | march mar | april apr |
+june jun | july jul | august aug | september sep sept | october oct | november nov | december
+dec | monday mon | tuesday tue tues | wednesday wed | thursday thu thur thurs | friday fri |
+saturday | sunday
 """
 _IRREGULAR = {
-    form: group.split()[0]
-    for group in re.split(r"[|\n]", _IRREGULAR_GROUPS)
-    for form in group.split()[1:]
+    form: group.split()[0] for group in _IRREGULAR_GROUPS.split("|") for form in group.split()[1:]
 }
 
 _STEM_STEP2 = sorted(
@@ -2629,26 +2712,25 @@ def _stem_past(word: str, r1: int) -> str:
     return word
 
 
-def _stem_derived(word: str, r1: int, r2: int) -> str:
-    """Steps 2 to 4: derivational endings."""
+def _stem_step2(word: str, r1: int) -> str:
     for suffix, replacement in _STEM_STEP2:
         if word.endswith(suffix):
-            if len(word) - len(suffix) >= r1:
-                word = word[: -len(suffix)] + replacement
-            break
-    else:
-        if word.endswith("ogi") and len(word) - 3 >= r1 and word[-4:-3] == "l":
-            word = word[:-1]
-        elif word.endswith("li") and len(word) - 2 >= r1 and word[-3:-2] in _STEM_LI_BEFORE:
-            word = word[:-2]
+            return word[: -len(suffix)] + replacement if len(word) - len(suffix) >= r1 else word
+    if word.endswith("ogi") and len(word) - 3 >= r1 and word[-4:-3] == "l":
+        return word[:-1]
+    if word.endswith("li") and len(word) - 2 >= r1 and word[-3:-2] in _STEM_LI_BEFORE:
+        return word[:-2]
+    return word
+
+
+def _stem_step3(word: str, r1: int, r2: int) -> str:
     for suffix, replacement in _STEM_STEP3:
         if word.endswith(suffix):
-            if len(word) - len(suffix) >= r1:
-                word = word[: -len(suffix)] + replacement
-            break
-    else:
-        if word.endswith("ative") and len(word) - 5 >= r2:
-            word = word[:-5]
+            return word[: -len(suffix)] + replacement if len(word) - len(suffix) >= r1 else word
+    return word[:-5] if word.endswith("ative") and len(word) - 5 >= r2 else word
+
+
+def _stem_step4(word: str, r2: int) -> str:
     for suffix in _STEM_STEP4:
         if word.endswith(suffix):
             return word[: -len(suffix)] if len(word) - len(suffix) >= r2 else word
@@ -2684,7 +2766,7 @@ def stem_english(word: str) -> str:
     word = _stem_past(word, r1)
     if len(word) > 2 and word[-1] in "yY" and word[-2] not in _STEM_VOWELS:
         word = word[:-1] + "i"
-    word = _stem_derived(word, r1, r2)
+    word = _stem_step4(_stem_step3(_stem_step2(word, r1), r1, r2), r2)
     if word.endswith("e"):
         cut = len(word) - 1
         if cut >= r2 or (cut >= r1 and not _stem_is_short(word[:-1], len(word) - 1)):
@@ -2733,7 +2815,7 @@ def stem_light(word: str, language: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.words: From text to index terms, for any script.
+# eunoe.stages.scoring.word_tables: Word lists: stop words, months, words of time, person and place, by language.
 
 # Marks of a word, combined by `|` over a text.
 MARK_NUMBER = 1
@@ -2747,55 +2829,82 @@ MARK_IDENTIFIER = 128
 MARK_STOP = 256
 MARK_PLACE = 512
 MARK_QUESTION_WORD = 1024
+MARK_STANDING = 2048
 
-_WORD_STOPS: dict[str, str] = {
-    "en": "a an the and or but if then of to in on at for with from by as is are was were be been "
-    "being am do does did doing done have has had having i you he she it we they me him her us them "
-    "my your his its our their mine yours hers ours theirs this that these those there here what "
-    "which who whom whose when where why how not no nor so than too very can could will would shall "
-    "should may might must just about into over under again also s t m re ve ll d don doesn didn isn "
-    "wasn aren won wouldn couldn shouldn im ive id youre dont didnt please some any all both each "
-    "such while during because until up down out off through between more most other own same only "
-    "myself yourself himself herself itself ourselves themselves let lets us ever yet still let's "
-    "i'm i've i'll i'd you're you've it's that's don't didn't doesn't can't won't isn't wasn't",
-    "de": "der die das den dem des ein eine einen einem einer eines und oder aber wenn dann von zu "
-    "im in an am auf fur mit aus bei als ist sind war waren sein bin bist hat habe haben hatte wird "
-    "werden wurde ich du er sie es wir ihr mich dich ihn uns euch mir dir ihm mein dein sein unser "
-    "was welche welcher welches wer wem wen wann wo warum wie nicht kein keine auch noch nur so "
-    "dass daß uber unter nach vor zum zur um durch schon sehr kann konnen mein meine meinen meiner "
-    "bitte haben ihre ihren seine seinen",
-    "fr": "le la les un une des du de et ou mais si donc dans en au aux a pour par avec sur sous est "
-    "sont etait etaient etre suis es ai as avons avez ont avait je tu il elle on nous vous ils elles "
-    "me te se moi toi lui leur mon ton son ma ta sa mes tes ses notre votre nos vos leurs ce cet cette "
-    "ces que qui quoi quel quelle quels quelles quand ou pourquoi comment ne pas plus aussi tres y "
-    "qu c d l j n m t s est-ce cela ca",
-    "es": "el la los las un una unos unas y o pero si de del al a en con por para sin sobre es son era "
-    "eran ser soy eres fue he has ha hemos han habia yo tu el ella nosotros vosotros ellos ellas me te "
-    "se le les nos lo mi mis tus su sus nuestro nuestra que quien cual cuales cuando donde porque como "
-    "no ni tambien muy mas ya este esta estos estas ese esa eso esto hay",
-    "pt": "o a os as um uma uns umas e ou mas se de do da dos das em no na nos nas ao aos por para com "
-    "sem sobre foi sao era eram ser sou estou esta eu tu ele ela nos vos eles elas me te lhe lhes meu "
-    "minha meus minhas seu sua seus suas que quem qual quais quando onde porque como nao nem tambem "
-    "muito mais ja este isto isso voce tem ha",
-    "it": "il lo la i gli le un uno una e o ma se di del della dei degli delle da dal in nel nella con "
-    "per su sul tra fra sono era erano essere sei siamo ho hai ha abbiamo hanno io tu lui lei noi voi "
-    "loro mi ti si ci vi mio mia miei mie tuo tua suo sua nostro che chi quale quali quando dove "
-    "perche come non anche molto piu gia questo questa questi queste quello al alla",
-    "nl": "de het een en of maar als dan van te in op aan voor met uit bij is zijn was waren ben heb "
-    "hebt heeft had ik jij je hij zij ze wij we jullie mij hem haar ons mijn jouw ons wat welke wie "
-    "wanneer waar waarom hoe niet geen ook nog dat die dit deze er",
-    "ru": "и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по только ее "
-    "мне было вот от меня еще нет о из ему теперь когда даже ну ли если уже или ни быть был него до вас "
-    "мы их чем была сам себя где есть надо ней для тебя мой моя мои мое твой это этот эта эти кто какой "
-    "какая какие почему который при об",
-    "ar": "في من على إلى الى عن مع هذا هذه ذلك التي الذي ما ماذا متى أين كيف هل لماذا و أو ثم لا لم "
-    "لن كان كانت هو هي أنا انا أنت نحن هم أن إن قد كل",
-    "he": "של את על אל עם זה זו אני אתה את הוא היא אנחנו הם מה מי מתי איפה למה איך לא כן גם או אם כי "
-    "היה הייתה יש אין",
-    "hi": "का के की को में से पर है हैं था थे थी और या यह वह मैं हम तुम आप ने क्या कब कहाँ कैसे क्यों भी नहीं हो "
-    "कर एक इस उस मेरा मेरी मेरे",
-}  # fmt: skip
-_WORD_TIME = frozenset(
+WORD_STOPS: dict[str, str] = {
+    "en": (
+        "a an the and or but if then of to in on at for with from by as is are was were be "
+        "been being am do does did doing done have has had having i you he she it we they me "
+        "him her us them my your his its our their mine yours hers ours theirs this that "
+        "these those there here what which who whom whose when where why how not no nor so "
+        "than too very can could will would shall should may might must just about into over "
+        "under again also s t m re ve ll d don doesn didn isn wasn aren won wouldn couldn "
+        "shouldn im ive youre dont didnt please some any all both each such while during "
+        "because until up down out off through between more most other own same only myself "
+        "yourself himself herself itself ourselves themselves let lets us ever yet still "
+        "let's i'm i've i'll i'd you're you've it's that's don't didn't doesn't can't won't "
+        "isn't wasn't"
+    ),
+    "de": (
+        "der die das den dem des ein eine einen einem einer eines und oder aber wenn dann von "
+        "zu im in an am auf fur mit aus bei als ist sind war waren sein bin bist hat habe "
+        "haben hatte wird werden wurde ich du er sie es wir ihr mich dich ihn uns euch mir "
+        "dir ihm mein dein sein unser was welche welcher welches wer wem wen wann wo warum "
+        "wie nicht kein keine auch noch nur so dass daß uber unter nach vor zum zur um durch "
+        "schon sehr kann konnen mein meine meinen meiner bitte haben ihre ihren seine seinen"
+    ),
+    "fr": (
+        "le la les un une des du de et ou mais si donc dans en au aux a pour par avec sur "
+        "sous est sont etait etaient etre suis es ai as avons avez ont avait je tu il elle on "
+        "nous vous ils elles me te se moi toi lui leur mon ton son ma ta sa mes tes ses notre "
+        "votre nos vos leurs ce cet cette ces que qui quoi quel quelle quels quelles quand ou "
+        "pourquoi comment ne pas plus aussi tres y qu c d l j n m t s est-ce cela ca"
+    ),
+    "es": (
+        "el la los las un una unos unas y o pero si de del al a en con por para sin sobre es "
+        "son era eran ser soy eres fue he has ha hemos han habia yo tu el ella nosotros "
+        "vosotros ellos ellas me te se le les nos lo mi mis tus su sus nuestro nuestra que "
+        "quien cual cuales cuando donde porque como no ni tambien muy mas ya este esta estos "
+        "estas ese esa eso esto hay"
+    ),
+    "pt": (
+        "o a os as um uma uns umas e ou mas se de do da dos das em no na nos nas ao aos por "
+        "para com sem sobre foi sao era eram ser sou estou esta eu tu ele ela nos vos eles "
+        "elas me te lhe lhes meu minha meus minhas seu sua seus suas que quem qual quais "
+        "quando onde porque como nao nem tambem muito mais ja este isto isso voce tem ha"
+    ),
+    "it": (
+        "il lo la i gli le un uno una e o ma se di del della dei degli delle da dal in nel "
+        "nella con per su sul tra fra sono era erano essere sei siamo ho hai ha abbiamo hanno "
+        "io tu lui lei noi voi loro mi ti si ci vi mio mia miei mie tuo tua suo sua nostro "
+        "che chi quale quali quando dove perche come non anche molto piu gia questo questa "
+        "questi queste quello al alla"
+    ),
+    "nl": (
+        "de het een en of maar als dan van te in op aan voor met uit bij is zijn was waren "
+        "ben heb hebt heeft had ik jij je hij zij ze wij we jullie mij hem haar ons mijn jouw "
+        "ons wat welke wie wanneer waar waarom hoe niet geen ook nog dat die dit deze er"
+    ),
+    "ru": (
+        "и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по "
+        "только ее мне было вот от меня еще нет о из ему теперь когда даже ну ли если уже или "
+        "ни быть был него до вас мы их чем была сам себя где есть надо ней для тебя мой моя "
+        "мои мое твой это этот эта эти кто какой какая какие почему который при об"
+    ),
+    "ar": (
+        "في من على إلى الى عن مع هذا هذه ذلك التي الذي ما ماذا متى أين كيف هل لماذا و أو ثم "
+        "لا لم لن كان كانت هو هي أنا انا أنت نحن هم أن إن قد كل"
+    ),
+    "he": (
+        "של את על אל עם זה זו אני אתה את הוא היא אנחנו הם מה מי מתי איפה למה איך לא כן גם או "
+        "אם כי היה הייתה יש אין"
+    ),
+    "hi": (
+        "का के की को में से पर है हैं था थे थी और या यह वह मैं हम तुम आप ने क्या कब कहाँ कैसे "
+        "क्यों भी नहीं हो कर एक इस उस मेरा मेरी मेरे"
+    ),
+}
+WORD_TIME = frozenset(
     "yesterday today tonight tomorrow ago last next week weekend month year day night morning "
     "afternoon evening recently soon since until monday tuesday wednesday thursday friday saturday "
     "sunday weeks months years days hours minutes earlier later past upcoming spring summer autumn "
@@ -2803,7 +2912,7 @@ _WORD_TIME = frozenset(
     "semaine mois annee jour ayer hoy manana semana mes ano dia ontem hoje ieri oggi domani "
     "settimana mese anno вчера сегодня завтра неделю месяц год день".split()
 )
-_WORD_MONTHS = {
+WORD_MONTHS = {
     name: number
     for number, names in enumerate(
         (
@@ -2824,32 +2933,37 @@ _WORD_MONTHS = {
     )
     for name in names.split()
 }
-_WORD_NUMERALS = frozenset(
+WORD_NUMERALS = frozenset(
     "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty "
     "hundred thousand million once twice couple several dozen".split()
 )
-_WORD_FIRST = frozenset(
+WORD_FIRST = frozenset(
     "i my me mine myself we our us i'm i've i'll i'd im ive ich mein meine mir mich wir je mon ma "
     "mes moi nous yo mi mis eu meu minha io mio mia я мой моя мне меня".split()
 )
-_WORD_SECOND = frozenset(
+WORD_SECOND = frozenset(
     "you your yours du dein deine tu ton votre vous usted su voce seu вы ты ваш твой".split()
 )
-_WORD_ANAPHORS = frozenset(
+WORD_ANAPHORS = frozenset(
     "it that this them those these they he she him her its their such former latter "
     "das dies es sie ce cela ca celui eso esto ese isso isto questo quello это этот эта эти".split()
 )
-_WORD_PLACES = frozenset("at in from near city country town street home place visited".split())
-_WORD_QUESTIONS = frozenset(
+WORD_PLACES = frozenset("at in from near city country town street home place visited".split())
+WORD_QUESTIONS = frozenset(
     "what which who whom whose when where why how was wer wann wo warum wie welche que quoi quel "
     "quelle quand pourquoi comment quien cual cuando donde quem qual onde chi quale dove perche "
     "что кто когда где почему как какой".split()
 )
-_WORD_STOP_OF: dict[str, frozenset[str]] = {
-    language: frozenset(words.split()) for language, words in _WORD_STOPS.items()
+WORD_STANDING = frozenset("always never from remember prefer rather please".split())
+WORD_STOP_OF: dict[str, frozenset[str]] = {
+    language: frozenset(words.split()) for language, words in WORD_STOPS.items()
 }
-_WORD_ANY_STOP = frozenset().union(*(_WORD_STOP_OF[k] for k in ("en", "ru", "ar", "he", "hi")))
-_WORD_LANGUAGES = ("de", "fr", "es", "pt", "it", "nl")
+WORD_ANY_STOP = frozenset().union(*(WORD_STOP_OF[k] for k in ("en", "ru", "ar", "he", "hi")))
+WORD_LANGUAGES = ("de", "fr", "es", "pt", "it", "nl")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.words: From text to index terms, for any script.
 
 # Scripts written without spaces; Hangul has spaces but glued particles.
 _WORD_NGRAM_RUN = re.compile(
@@ -2862,9 +2976,24 @@ _WORD_PATTERN = re.compile(
     "(?:['’.\\-_/\\\\:@+#&]+\\w[\\w\u0900-\u097f]*)*"
 )
 _WORD_PARTS = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
-_WORD_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_WORD_CAMEL = re.compile(
+    r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
+)
 _WORD_MEMO_LIMIT = 200_000
 _WORD_LONGEST = 80
+
+
+_WORD_YEAR = re.compile(r"(?:19|20)\d\d")
+_WORD_MARK_TABLES = (
+    (MARK_TIME, WORD_TIME),
+    (MARK_NUMBER, WORD_NUMERALS),
+    (MARK_FIRST_PERSON, WORD_FIRST),
+    (MARK_SECOND_PERSON, WORD_SECOND),
+    (MARK_ANAPHOR, WORD_ANAPHORS),
+    (MARK_PLACE, WORD_PLACES),
+    (MARK_QUESTION_WORD, WORD_QUESTIONS),
+    (MARK_STANDING, WORD_STANDING),
+)
 
 
 class WordEntry(NamedTuple):
@@ -2906,9 +3035,7 @@ def fold_text(text: str) -> str:
 def _word_ngrams(run: str, smallest: int, largest: int) -> list[str]:
     if len(run) <= smallest:
         return [run]
-    return [
-        run[i : i + n] for n in range(smallest, largest + 1) for i in range(len(run) - n + 1)
-    ]
+    return [run[i : i + n] for n in range(smallest, largest + 1) for i in range(len(run) - n + 1)]
 
 
 def _word_script_terms(folded: str) -> tuple[str, ...]:
@@ -2940,7 +3067,7 @@ def _word_part_terms(folded: str) -> list[str]:
 
 def _word_simple_term(folded: str) -> str:
     """The one term of a plain folded word, or an empty string."""
-    if folded in _WORD_ANY_STOP:
+    if folded in WORD_ANY_STOP:
         return ""
     if folded.isascii():
         return stem_english(folded) if folded.isalpha() else folded[:_WORD_LONGEST]
@@ -2970,50 +3097,47 @@ def _word_compound(word: str, folded: str) -> tuple[list[str], bool]:
     return parts, identifier
 
 
+def _word_marks(word: str, folded: str, month: int) -> int:
+    marks = 0
+    if month:
+        marks |= MARK_MONTH
+        if len(folded) > 3 and folded not in ("march", "mars"):
+            marks |= MARK_TIME
+    for mark, table in _WORD_MARK_TABLES:
+        if folded in table:
+            marks |= mark
+    if any(c.isdigit() for c in folded):
+        marks |= MARK_NUMBER
+        if _WORD_YEAR.fullmatch(folded):
+            marks |= MARK_TIME
+    return marks | MARK_CAPITAL if word[0].isupper() else marks
+
+
+def _word_is_plain(word: str) -> bool:
+    """Whether a word is only letters or only digits, without a hump inside."""
+    if word.isdigit():
+        return True
+    return word.isalpha() and _WORD_CAMEL.search(word) is None
+
+
 def _word_make(word: str) -> WordEntry:
     word = word[: 4 * _WORD_LONGEST]
     folded = fold_text(word)
     if folded.endswith(("'s", "'")):
         folded = folded.rstrip("s").rstrip("'")
-    marks = 0
-    month = _WORD_MONTHS.get(folded, 0)
-    if month:
-        marks |= MARK_MONTH | (MARK_TIME if len(folded) > 3 and folded not in ("march", "mars") else 0)
-    for mark, table in (
-        (MARK_TIME, _WORD_TIME),
-        (MARK_NUMBER, _WORD_NUMERALS),
-        (MARK_FIRST_PERSON, _WORD_FIRST),
-        (MARK_SECOND_PERSON, _WORD_SECOND),
-        (MARK_ANAPHOR, _WORD_ANAPHORS),
-        (MARK_PLACE, _WORD_PLACES),
-        (MARK_QUESTION_WORD, _WORD_QUESTIONS),
-    ):
-        if folded in table:
-            marks |= mark
-    if any(c.isdigit() for c in folded):
-        marks |= MARK_NUMBER
-        if re.fullmatch(r"(?:19|20)\d\d", folded):
-            marks |= MARK_TIME
-    if word[0].isupper():
-        marks |= MARK_CAPITAL
-    if folded in _WORD_ANY_STOP:
+    month = WORD_MONTHS.get(folded, 0)
+    marks = _word_marks(word, folded, month)
+    if folded in WORD_ANY_STOP:
         return WordEntry((), marks | MARK_STOP, month, folded)
     if not folded.isascii() and _WORD_NGRAM_RUN.search(folded):
         return WordEntry(_word_script_terms(folded), marks, month, folded)
-    if not word.isalnum() or (
-        not word.islower() and not word.isupper() and not word.istitle() and not word.isdigit()
-    ) or (not word.isalpha() and not word.isdigit()):
-        if folded.isalpha():
-            camel = _WORD_CAMEL.search(word) is not None and "'" not in word and "’" not in word
-            if not camel:
-                term = _word_simple_term(folded)
-                return WordEntry((term,) if term else (), marks, month, folded)
-        terms, identifier = _word_compound(word, folded)
-        if identifier or _WORD_CAMEL.search(word):
-            marks |= MARK_IDENTIFIER
-        return WordEntry(tuple(terms), marks, month, folded)
-    term = _word_simple_term(folded)
-    return WordEntry((term,) if term else (), marks, month, folded)
+    if _word_is_plain(word) or (folded.isalpha() and _WORD_CAMEL.search(word) is None):
+        term = _word_simple_term(folded)
+        return WordEntry((term,) if term else (), marks, month, folded)
+    terms, identifier = _word_compound(word, folded)
+    if identifier or _WORD_CAMEL.search(word):
+        marks |= MARK_IDENTIFIER
+    return WordEntry(tuple(terms), marks, month, folded)
 
 
 def look_up_word(word: str) -> WordEntry:
@@ -3041,9 +3165,9 @@ def guess_language(folded: list[str]) -> str:
         and more than English has.
     """
     words = set(folded)
-    best, language = len(words & _WORD_STOP_OF["en"]), "en"
-    for candidate in _WORD_LANGUAGES:
-        hits = len(words & _WORD_STOP_OF[candidate])
+    best, language = len(words & WORD_STOP_OF["en"]), "en"
+    for candidate in WORD_LANGUAGES:
+        hits = len(words & WORD_STOP_OF[candidate])
         if hits >= 2 and hits > best:
             best, language = hits, candidate
     return language
@@ -3051,7 +3175,7 @@ def guess_language(folded: list[str]) -> str:
 
 def language_terms(folded: list[str], language: str) -> list[str]:
     """Further terms of a text in a language other than English: light stems that differ."""
-    stops = _WORD_STOP_OF.get(language)
+    stops = WORD_STOP_OF.get(language)
     if stops is None or language == "en":
         return []
     out: list[str] = []
@@ -3073,7 +3197,7 @@ _DATE_PATTERNS = (
     ("ymd", re.compile("((?:19|20)\\d\\d)\\s?年\\s?(\\d{1,2})\\s?月(?:\\s?(\\d{1,2})\\s?[日号])?")),
     ("md", re.compile("(?<![年\\d])(\\d{1,2})\\s?月\\s?(\\d{1,2})\\s?[日号]")),
     ("dmy", re.compile(r"\b(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)\b")),
-    ("xxy", re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")),
+    ("mdy", re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")),
     ("dMy", re.compile(
         r"\b(\d{1,2})(?:st|nd|rd|th|\.)?(?:\s+(?:of|de|di|do))?[\s\-]+" + _DATE_WORD
         + r"(?:(?:\s+(?:de|del))?[,\s\-]+((?:19|20)\d\d))?\b")),
@@ -3094,28 +3218,16 @@ def _date_month(word: str) -> int:
     return look_up_word(fold_text(word)).month
 
 
-def _date_from(kind: str, groups: tuple[str, ...]) -> CalendarDate | None:
-    number = [int(g) if g and g.isdigit() else 0 for g in groups]
-    if kind == "ymd":
-        year, month, day = number[0], number[1], number[2]
-    elif kind == "md":
-        year, month, day = 0, number[0], number[1]
-    elif kind == "dmy":
-        day, month, year = number
-    elif kind == "xxy":
-        month, day, year = number
-        if month > 12:
-            month, day = day, month
-    elif kind == "dMy":
-        day, month, year = number[0], _date_month(groups[1]), number[2]
-    elif kind == "Mdy":
-        month, day, year = _date_month(groups[0]), number[1], number[2]
-    elif kind == "My":
-        month, day, year = _date_month(groups[0]), 0, number[1]
-    elif kind == "M":
-        month, day, year = _date_month(groups[0]), 0, 0
-    else:
-        return number[0], 0, 0
+def _date_from(kind: str, groups: tuple[str | None, ...]) -> CalendarDate | None:
+    fields = {"y": 0, "m": 0, "d": 0}
+    for key, text in zip(kind, groups, strict=True):
+        if text:
+            fields[key.lower()] = _date_month(text) if key == "M" else int(text)
+    year, month, day = fields["y"], fields["m"], fields["d"]
+    if kind == "mdy" and month > 12:
+        month, day = day, month
+    if kind == "y":
+        return year, 0, 0
     if not 1 <= month <= 12 or not 0 <= day <= 31:
         return None
     return year, month, day
@@ -3189,8 +3301,16 @@ def day_span(value: CalendarDate, year: int = 0) -> tuple[int, int]:
 ANALYSIS_CHARACTERS = 200_000
 """Characters looked at, at each end of a longer text."""
 
+_ANALYSIS_ASKED = 2_000
+_ANALYSIS_ENTITIES = 256
 _ANALYSIS_STAMP = re.compile(r"\s*[\[(]([^\])\n]{4,48})[\])]\s*")
 _ANALYSIS_SPEAKER = re.compile(r"\s*([^\W\d_][\w.'’\-]*(?: [^\W\d_][\w.'’\-]*){0,2}): ")
+_ANALYSIS_VOCATIVE = re.compile(
+    r"\s*(?:hey|hi|hello|thanks|thank you|good (?:morning|evening|afternoon)|dear|hallo|hola|salut"
+    r"|ciao|привет)[,!]?\s+([^\W\d_]+)\b",
+    re.IGNORECASE,
+)
+_ANALYSIS_NAME_MARKS = MARK_CAPITAL | MARK_IDENTIFIER
 _ANALYSIS_DATE_MARKS = MARK_NUMBER | MARK_MONTH
 
 
@@ -3204,16 +3324,17 @@ class TextAnalysis:
         length: Sum of `counts`.
         role: Role as given, lower case.
         speaker: Folded name of who speaks, from `name` or a ``Name: `` prefix; may be empty.
+        addressed: Folded name that a greeting at the start calls, may be empty.
         stamp: Minutes since 1 January of year 1 of a ``[date]`` prefix, 0 when there is none.
         dates: Dates in the body, 0 for what is not said in them.
         entities: Names, identifiers, paths and addresses in order of first use, folded.
-        numbers: Words with digits and numerals.
-        times: Words of time (weekdays, "yesterday", "ago", years).
+        numbers: Words with digits, and numerals.
+        times: Words of time (weekdays, "yesterday", "ago", years) and dates.
         words: Written words.
         marks: Combination of the ``MARK_*`` bits of all words.
-        cues: Combination of the ``CUE_*`` bits.
-        kind: Question type: ``when how_many who where what_value yes_no other`` or empty.
-        is_question: Whether the text asks something.
+        asks: Whether the text asks something.
+        standing: Whether it sets a rule or names a preference.
+        asked: Text of a user message to read cues from (at most 4,000 characters), else empty.
     """
 
     terms: tuple[str, ...]
@@ -3221,6 +3342,7 @@ class TextAnalysis:
     length: int
     role: str
     speaker: str
+    addressed: str
     stamp: int
     dates: tuple[CalendarDate, ...]
     entities: tuple[str, ...]
@@ -3228,9 +3350,9 @@ class TextAnalysis:
     times: int
     words: int
     marks: int
-    cues: int
-    kind: str
-    is_question: bool
+    asks: bool
+    standing: bool
+    asked: str
 
 
 def _analysis_head(text: str, name: str | None) -> tuple[str, int, str]:
@@ -3246,10 +3368,38 @@ def _analysis_head(text: str, name: str | None) -> tuple[str, int, str]:
     named = _ANALYSIS_SPEAKER.match(text, 0, 80)
     if named:
         prefix = fold_text(named.group(1))
-        if prefix == speaker or (not speaker and named.group(1).istitle()):
+        if prefix == speaker or (not speaker and stamp and named.group(1)[:1].isupper()):
             speaker = prefix
             text = text[named.end() :]
     return text, stamp, speaker
+
+
+def _analysis_addressed(body: str) -> str:
+    found = _ANALYSIS_VOCATIVE.match(body, 0, 60)
+    return fold_text(found.group(1)) if found and found.group(1)[0].isupper() else ""
+
+
+def _analysis_asked(body: str) -> str:
+    if len(body) <= 2 * _ANALYSIS_ASKED:
+        return body
+    return body[:_ANALYSIS_ASKED] + "\n" + body[-_ANALYSIS_ASKED:]
+
+
+def _analysis_entities(names: list[tuple[str, int]]) -> tuple[str, ...]:
+    """Names, and pairs of capitalised words side by side.
+
+    Args:
+        names: Folded word and its position (0 for words without a capital).
+    """
+    found: dict[str, None] = {}
+    before, place = "", -1
+    for name, position in names:
+        if len(name) > 1:
+            found[name] = None
+        if position and position == place + 1 and before:
+            found[before + " " + name] = None
+        before, place = (name, position) if position else ("", -1)
+    return tuple(found)[:_ANALYSIS_ENTITIES]
 
 
 def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalysis:
@@ -3268,63 +3418,44 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
         text = text[:ANALYSIS_CHARACTERS] + "\n" + text[-ANALYSIS_CHARACTERS:]
     body, stamp, speaker = _analysis_head(text, name)
     counts: dict[str, int] = {}
-    entities: dict[str, None] = {}
     folded: list[str] = []
-    marks = numbers = times = 0
-    last_capital = ""
-    words = split_words(body)
-    for word in words:
+    capitals: list[tuple[str, int]] = []
+    marks = numbers = times = stops = 0
+    for word in split_words(body):
         terms, mark, _, plain = look_up_word(word)
         folded.append(plain)
         for term in terms:
             counts[term] = counts.get(term, 0) + 1
         if mark:
             marks |= mark
-            if mark & MARK_NUMBER:
-                numbers += 1
-            if mark & MARK_TIME:
-                times += 1
-            if terms and mark & (MARK_CAPITAL | MARK_IDENTIFIER):
-                if mark & MARK_IDENTIFIER or len(plain) > 2:
-                    entities[plain] = None
-                if mark & MARK_CAPITAL and last_capital:
-                    entities[last_capital + " " + plain] = None
-                last_capital = plain if mark & MARK_CAPITAL else ""
-                continue
-        last_capital = ""
-    if not body.isascii() or not marks & MARK_CAPITAL or len(words) > 3:
-        language = guess_language(folded)
-        if language != "en":
-            for term in language_terms(folded, language):
-                counts[term] = counts.get(term, 0) + 1
-    is_question, kind = question_kind(body, folded)
+            stops += (mark & MARK_STOP) != 0
+            numbers += (mark & MARK_NUMBER) != 0
+            times += (mark & MARK_TIME) != 0
+            if terms and mark & _ANALYSIS_NAME_MARKS:
+                capitals.append((plain, len(folded) if mark & MARK_CAPITAL else 0))
+    if 4 * stops < len(folded):
+        for term in language_terms(folded, guess_language(folded)):
+            counts[term] = counts.get(term, 0) + 1
+    role = role.lower()
+    dates = find_dates(body[:20_000]) if marks & _ANALYSIS_DATE_MARKS or "月" in body else ()
     return TextAnalysis(
         terms=tuple(counts),
         counts=tuple(counts.values()),
         length=sum(counts.values()),
-        role=role.lower(),
-        speaker=speaker,
+        role=role,
+        speaker=speaker if role not in ("tool", "function") else "",
+        addressed=_analysis_addressed(body) if marks & MARK_CAPITAL else "",
         stamp=stamp,
-        dates=find_dates(body) if marks & _ANALYSIS_DATE_MARKS and len(body) < 20_000 else (),
-        entities=tuple(entities)[:256],
+        dates=dates,
+        entities=_analysis_entities(capitals),
         numbers=numbers,
-        times=times,
-        words=len(words),
+        times=times + len(dates),
+        words=len(folded),
         marks=marks,
-        cues=find_cues(body, marks & MARK_ANAPHOR != 0),
-        kind=kind,
-        is_question=is_question,
+        asks=is_question(body, folded),
+        standing=role == "user" and marks & MARK_STANDING != 0 and is_standing(body),
+        asked=_analysis_asked(body) if role == "user" else "",
     )
-
-
-def speaks_of_first_person(analysis: TextAnalysis) -> bool:
-    """Whether the text says "I", "my", "we"."""
-    return bool(analysis.marks & MARK_FIRST_PERSON)
-
-
-def speaks_of_second_person(analysis: TextAnalysis) -> bool:
-    """Whether the text says "you", "your"."""
-    return bool(analysis.marks & MARK_SECOND_PERSON)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -3351,9 +3482,9 @@ def read_message(raw: Mapping[str, Any]) -> Message:
     parts = _content_parts(content)
     calls = _read_calls(raw, parts)
     text = "\n".join(t for p in parts if (t := _part_text(p)))
-    answers = raw.get("tool_call_id")
+    answers = _id_text(raw.get("tool_call_id"))
     if answers is None and role == "function":
-        answers = raw.get("name")
+        answers = _id_text(raw.get("name"))
     name = raw.get("name")
     return Message(
         digest=_content_digest(raw),
@@ -3361,7 +3492,7 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         text=text,
         name=name if isinstance(name, str) and name else None,
         calls=calls,
-        answers=answers if isinstance(answers, str) else None,
+        answers=answers,
         pieces=() if isinstance(content, str) else _part_pieces(parts),
         reasoning=reasoning if isinstance(reasoning := raw.get("reasoning_content"), str) else "",
         media=tuple(kind for p in parts if (kind := _media_kind(p)) is not None),
@@ -3385,8 +3516,16 @@ def _read_plain(role: str, content: str) -> Message:
 
 def _content_digest(raw: Mapping[str, Any]) -> str:
     known = {str(k): v for k, v in raw.items() if k not in _HOST_KEYS}
-    dumped = json.dumps(known, sort_keys=True, default=repr, separators=(",", ":"))
-    return hashlib.sha256(dumped.encode()).hexdigest()[:24]
+    dumped = _json_or_repr(known, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(dumped.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _json_or_repr(value: object, **options: Any) -> str:
+    """The value as JSON; as Python writes it where JSON cannot hold its keys."""
+    try:
+        return json.dumps(value, default=repr, **options)
+    except (TypeError, ValueError):
+        return repr(value)
 
 
 def _content_parts(content: object) -> list[Mapping[str, Any]]:
@@ -3435,7 +3574,7 @@ def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
         if any(isinstance(t, str) for t in texts):
             pieces += [t for t in texts if isinstance(t, str) and t]
         else:
-            dumped = json.dumps(part, ensure_ascii=False, default=repr)
+            dumped = _json_or_repr(part, ensure_ascii=False)
             pieces.append(_BASE64_RUN.sub("", dumped))
     return tuple(pieces)
 
@@ -3443,7 +3582,7 @@ def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
 def _argument_text(value: object) -> str:
     if isinstance(value, str):
         return value
-    return "" if not value else json.dumps(value, ensure_ascii=False, default=repr)
+    return "" if not value else _json_or_repr(value, ensure_ascii=False)
 
 
 def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
@@ -3469,7 +3608,9 @@ def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple
         kind = _block_type(part)
         if kind not in CALL_BLOCK_TYPES:
             continue
-        call_id = _id_text(part.get("call_id" if kind.endswith("_call") and "call_id" in part else "id"))
+        call_id = _id_text(
+            part.get("call_id" if kind.endswith("_call") and "call_id" in part else "id")
+        )
         if call_id is None or call_id not in seen:
             arguments = _argument_text(part.get("arguments") or part.get("input"))
             calls.append(ToolCall(call_id, str(part.get("name") or ""), arguments))
@@ -3490,9 +3631,11 @@ def _read_shape(
 ) -> MessageShape:
     role, content = raw.get("role"), raw.get("content")
     kinds = [_block_type(p) for p in parts]
-    used = {p.get("id") for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES}
+    used = {
+        _id_text(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES
+    }
     answered = {
-        p.get("tool_use_id") or p.get("tool_call_id")
+        _id_text(p.get("tool_use_id") or p.get("tool_call_id"))
         for p, k in zip(parts, kinds, strict=True)
         if k.endswith("_tool_result") or k == "server_tool_result"
     }
@@ -3511,7 +3654,9 @@ def _read_shape(
         server_use_open=assistant_blocks and bool(used - answered),
         item_ids=tuple(str(p["id"]) for p in parts if p.get("id")) if assistant_blocks else (),
         asks_approval=tuple(
-            str(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k == "mcp_approval_request"
+            str(p.get("id"))
+            for p, k in zip(parts, kinds, strict=True)
+            if k == "mcp_approval_request"
         ),
         approves=tuple(
             str(p.get("approval_request_id"))
@@ -3542,11 +3687,9 @@ def _substance(
 
 def _has_half_character(raw: Mapping[str, Any]) -> bool:
     try:
-        json.dumps(raw, ensure_ascii=False, default=repr).encode()
+        _json_or_repr(raw, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return True
-    except (TypeError, ValueError):
-        return False
     return False
 
 
@@ -3560,10 +3703,11 @@ _SMALL_TEXT_FACTOR = 6
 class ContentEntry:
     """The facts of one content: the message, its tokens, its flags, its terms."""
 
-    __slots__ = ("analysis", "counted_by", "message", "reading", "tokens")
+    __slots__ = ("analysis", "bytes", "counted_by", "message", "reading", "tokens")
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: Message, size: int) -> None:
         self.message = message
+        self.bytes = size * _SMALL_TEXT_FACTOR + _ENTRY_OVERHEAD_BYTES
         self.tokens = -1
         self.counted_by = ""
         self.analysis: TextAnalysis | None = None
@@ -3621,10 +3765,12 @@ class ContentMemory:
         with self._lock:
             entry = self._young.get(key) or self._old.pop(key, None)
             if entry is None:
-                entry = ContentEntry(read_message(raw))
+                message = read_message(raw)
+                entry = ContentEntry(
+                    message, len(key) if isinstance(key, bytes) else len(message.text)
+                )
             self._young[key] = entry
-            size = len(key) if isinstance(key, bytes) else len(entry.message.text)
-            self._bytes += size * _SMALL_TEXT_FACTOR + _ENTRY_OVERHEAD_BYTES
+            self._bytes += entry.bytes
             if self._bytes > self._half:
                 self._old, self._young, self._bytes = self._young, {}, 0
             return entry
@@ -3632,7 +3778,7 @@ class ContentMemory:
 
 def _content_key(raw: Mapping[str, Any]) -> bytes:
     try:
-        return marshal.dumps(raw, 2)
+        return marshal.dumps(dict(raw), 2)
     except (ValueError, TypeError):
         return repr(raw).encode("utf-8", "surrogatepass")
 
@@ -3652,6 +3798,7 @@ class Grown:
 
     def __init__(self, counted_by: str) -> None:
         self.entries: list[ContentEntry] = []
+        self.bytes = 0
         self.counted_by = counted_by
         self.busy = False
 
@@ -3667,10 +3814,14 @@ GrownState = TypeVar("GrownState", bound=Grown)
 
 
 class ChatMemory(Generic[GrownState]):
-    """The grown part of recent chats, found again by its messages: least recently used goes."""
+    """The grown part of recent chats, found again by its messages: least recently used goes.
 
-    def __init__(self, max_chats: int = 64) -> None:
-        self._max_chats = max_chats
+    Bounded by bytes (as estimated from the sizes of the messages) and by the number of chats; the
+    chat in use stays, however large.
+    """
+
+    def __init__(self, max_bytes: int, max_chats: int = 64) -> None:
+        self._max_bytes, self._max_chats = max_bytes, max_chats
         self._chats: list[GrownState] = []
         self._lock = threading.Lock()
 
@@ -3695,6 +3846,8 @@ class ChatMemory(Generic[GrownState]):
             best.busy = True
             self._chats.append(best)
             del self._chats[: -self._max_chats]
+            while len(self._chats) > 1 and sum(c.bytes for c in self._chats) > self._max_bytes:
+                del self._chats[0]
             return best
 
     def release(self, state: GrownState) -> None:
@@ -3891,54 +4044,535 @@ SegmentColumn = NDArray[np.int64]
 
 
 def inverse_frequency(holders: SignalColumn, messages: int) -> SignalColumn:
-    """``ln(1 + (N - df + 1/2) / (df + 1/2))`` per term, always positive.
+    """Weight of terms by rarity, always positive.
 
-    Source of formula: BM25 with the non-negative idf of Lucene.
+    Args:
+        holders: Messages that hold the term, may be fractional, shape (terms,).
+        messages: Messages in all.
+
+    Source of formula: BM25's idf in the non-negative form ``ln(1 + (N - df + 1/2)/(df + 1/2))``.
     """
     return np.asarray(np.log(1.0 + (messages - holders + 0.5) / (holders + 0.5)))
+
+
+def length_norm(length: SignalColumn, k1: float, b: float, mean: float) -> SignalColumn:
+    """``k1 (1 - b + b length/mean)``: the denominator term of BM25."""
+    return np.asarray(k1 * (1.0 - b + b * length / mean))
+
+
+def term_presence(frequency: SignalColumn, norm: SignalColumn) -> SignalColumn:
+    """Saturated presence ``f/(f + norm)`` in [0, 1): a term counts less in a long message.
+
+    BM25 of a message is ``(k1 + 1) * idf @ presence``.
+
+    Args:
+        frequency: Term frequencies, shape (terms, messages).
+        norm: From `length_norm`, positive, shape (messages,).
+    """
+    return np.asarray(frequency / (frequency + norm))
 
 
 def bm25_column(
     frequency: SignalColumn, length: SignalColumn, idf: SignalColumn, k1: float, b: float
 ) -> SignalColumn:
-    """BM25 of every message.
-
-    Args:
-        frequency: Term frequencies, shape (terms, messages).
-        length: Terms per message, shape (messages,).
-        idf: Weight per term, shape (terms,).
-        k1: Saturation of repeated terms.
-        b: Strength of the length normalisation, 0 to 1.
+    """Plain BM25 of every message with the mean length of these messages.
 
     Returns:
         ``sum_t idf_t f (k1+1) / (f + k1 (1 - b + b length/mean))``, shape (messages,).
     """
     mean = float(length.mean()) if length.size else 0.0
-    norm = k1 * (1.0 - b + b * length / mean) if mean > 0.0 else np.full(length.shape, k1)
-    return np.asarray(idf @ (frequency * (k1 + 1.0) / (frequency + norm)))
+    norm = length_norm(length, k1, b, mean if mean > 0.0 else 1.0)
+    return np.asarray((k1 + 1.0) * (idf @ term_presence(frequency, norm)))
 
 
-def shift_column(values: SignalColumn, steps: int, segment: SegmentColumn) -> SignalColumn:
-    """Value of the message `steps` before (negative: after) inside the same segment, else 0.
+def nearby_presence(
+    held: NDArray[np.int32], presence: SignalColumn, segment: SegmentColumn, reach: float
+) -> SignalColumn:
+    """Noisy-or of one term's presence here and in the two messages before and after.
+
+    ``1 - (1-s_i)(1-a s_{i-1})(1-a s_{i+1})(1-a^2 s_{i-2})(1-a^2 s_{i+2})`` inside a segment: a
+    message answers a question together with what stands around it.
 
     Args:
-        values: Last axis runs over messages.
-        steps: Distance in messages.
-        segment: Segment number of each message.
+        held: Messages that hold the term, ascending.
+        presence: Their presence ``s`` in [0, 1], same shape.
+        segment: Segment number of each message, shape (n,).
+        reach: ``a`` in [0, 1].
+
+    Returns:
+        Column of shape (n,).
     """
-    out = np.zeros_like(values)
-    size = values.shape[-1]
-    if steps == 0 or abs(steps) >= size:
-        return values.copy() if steps == 0 else out
-    if steps > 0:
-        out[..., steps:] = values[..., :-steps] * (segment[steps:] == segment[:-steps])
-    else:
-        out[..., :steps] = values[..., -steps:] * (segment[:steps] == segment[-steps:])
+    size = segment.shape[0]
+    missing = np.ones(size)
+    missing[held] = 1.0 - presence
+    for steps, share in ((1, reach), (-1, reach), (2, reach * reach), (-2, reach * reach)):
+        place = held + steps
+        inside = (place >= 0) & (place < size)
+        place, source = place[inside], held[inside]
+        same = segment[place] == segment[source]
+        missing[place[same]] *= 1.0 - share * presence[inside][same]
+    return np.asarray(1.0 - missing)
+
+
+def box_sum(values: SignalColumn, first: SegmentColumn, after: SegmentColumn) -> SignalColumn:
+    """Sum over the messages ``first[i] .. after[i] - 1`` for every message i, shape (n,)."""
+    running = np.zeros(values.shape[0] + 1)
+    np.cumsum(values, out=running[1:])
+    return np.asarray(running[after] - running[first])
+
+
+def segment_starts(segment: SegmentColumn) -> SegmentColumn:
+    """Index of the first message of each segment, shape (segments,)."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.flatnonzero(np.diff(segment)) + 1])
+
+
+def date_closeness(
+    days: SegmentColumn, spans: tuple[tuple[int, int], ...], falloff: float
+) -> SignalColumn:
+    """How near each message's day is to one of the spans of days: ``exp(-gap/falloff)``.
+
+    Args:
+        days: Day numbers, 0 for unknown (closeness 0), shape (messages,).
+        spans: First and last day of what the question names.
+        falloff: Days after which the closeness falls to 1/e.
+    """
+    best = np.zeros(days.shape)
+    for first, last in spans:
+        gap = np.maximum(np.maximum(first - days, days - last), 0)
+        best = np.maximum(best, np.exp(-gap / falloff))
+    return np.asarray(np.where(days > 0, best, 0.0))
+
+
+class Surroundings:
+    """The messages up to `reach` before and after each message, inside its segment.
+
+    Args:
+        segment: Segment number of each message, ascending by one, shape (n,), n >= 1.
+        length: Terms per message, shape (n,).
+        reach: Messages on each side.
+        k1: BM25 saturation.
+        b: BM25 length normalisation, against the mean length of all surroundings.
+    """
+
+    def __init__(
+        self, segment: SegmentColumn, length: SignalColumn, *, reach: int, k1: float, b: float
+    ) -> None:
+        starts = segment_starts(segment)
+        ends = np.append(starts[1:], segment.shape[0])
+        number = segment - segment[0]
+        place = np.arange(segment.shape[0])
+        self._first = np.maximum(place - reach, starts[number])
+        self._after = np.minimum(place + reach + 1, ends[number])
+        total = box_sum(length, self._first, self._after)
+        self._norm = length_norm(total, k1, b, max(1.0, float(total.mean())))
+
+    def presence(self, held: NDArray[np.int32], counts: NDArray[np.int32]) -> SignalColumn:
+        """Saturated presence of one term in the surroundings of every message, shape (n,).
+
+        Args:
+            held: Messages that hold the term.
+            counts: How often each does.
+        """
+        column = np.zeros(self._norm.shape)
+        column[held] = counts
+        return term_presence(box_sum(column, self._first, self._after), self._norm)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.columns: Columns of facts that do not come from words: days, speakers, vectors.
+
+COLUMN_LAST_DAY = date.max.toordinal()
+_COLUMN_FLAT = 1e-9
+
+
+def day_column(
+    dates: Sequence[CalendarDate], days: NDArray[np.int64], falloff: float
+) -> NDArray[np.float64] | None:
+    """Closeness of each message's day to the dates of a question.
+
+    A date without a year is tried in every year of the conversation.
+
+    Args:
+        dates: Dates of the question.
+        days: Day number of each message, 0 for unknown, shape (n,).
+        falloff: Days after which the closeness falls to 1/e.
+
+    Returns:
+        Values in [0, 1], shape (n,), or None when there is nothing to compare.
+    """
+    known = np.unique(days[(days > 0) & (days <= COLUMN_LAST_DAY)])
+    if not dates or not known.size:
+        return None
+    years = sorted({date.fromordinal(int(day)).year for day in known})
+    spans = [
+        day_span(value, year) for value in dates for year in ([value[0]] if value[0] else years)
+    ]
+    return date_closeness(days, tuple(span for span in spans if span[1]), falloff)
+
+
+def speaker_column(speaker: NDArray[np.int32], meant: int) -> NDArray[np.float64]:
+    """1 for messages of the speaker who is meant, -1 for other speakers, 0 for unknown."""
+    return np.asarray(np.where(speaker == meant, 1.0, np.where(speaker >= 0, -1.0, 0.0)))
+
+
+def vector_column(
+    vectors: Sequence[NDArray[np.float32] | None], query: NDArray[np.float32]
+) -> NDArray[np.float64] | None:
+    """Cosine of each message with the question, in standard deviations from the mean.
+
+    Args:
+        vectors: Unit vector of each message, None where there is none.
+        query: Unit vector of the question.
+
+    Returns:
+        Shape (n,), 0 (the mean) for messages without a usable vector; None when fewer than two
+        have one, all are alike, or the question's is not finite.
+    """
+    rows = [
+        i
+        for i, vector in enumerate(vectors)
+        if vector is not None and vector.shape == query.shape and bool(np.isfinite(vector).all())
+    ]
+    if len(rows) < 2 or not np.isfinite(query).all():
+        return None
+    known = [vector for vector in vectors if vector is not None]
+    if len(known) != len(rows):
+        chosen = set(rows)
+        known = [v for i, v in enumerate(vectors) if i in chosen and v is not None]
+    cosine = np.stack(known).astype(np.float64) @ query.astype(np.float64)
+    spread = float(cosine.std())
+    if spread < _COLUMN_FLAT:
+        return None
+    out = np.zeros(len(vectors))
+    out[rows] = (cosine - cosine.mean()) / spread
     return out
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.index: The relevance index: append messages, ask for the relevance of all of them to a question.
+# eunoe.stages.scoring.concepts: A small thesaurus of everyday English: words that stand for the same kind of thing.
+
+# Groups are parted by bars; a word may stand in several; the first word names the group.
+_CONCEPT_GROUPS = """
+sport athletic athlete tennis football soccer basketball baseball volleyball golf hockey swim
+ski surf rugby cricket boxing gymnastics cycling running jogging marathon skate snowboard
+badminton climbing rowing wrestling bowling fencing team tournament match league | martial_arts
+martial karate judo taekwondo kickboxing boxing aikido mma kungfu jiu jitsu wrestling | exercise
+workout fitness gym yoga pilates run jog walk hike cardio weights training stretch swim bike
+aerobics crossfit treadmill | pet animal dog cat puppy kitten rabbit hamster turtle fish bird
+parrot lizard snake horse guinea pup kitty doggo | animal wildlife lion tiger elephant bear wolf
+fox deer monkey gorilla whale dolphin shark eagle owl zoo safari cow pig sheep goat chicken duck
+frog insect butterfly dinosaur | food dish meal eat cook cuisine recipe dinner lunch breakfast
+brunch snack restaurant soup salad pasta pizza burger sandwich sushi taco curry rice noodle
+steak chicken fish bread cheese egg vegetable ramen stew barbecue bbq | dessert sweet cake
+cookie pie chocolate ice cream icecream cupcake brownie tart pudding candy donut pastry muffin
+bake baking bakery | drink beverage coffee tea juice wine beer cocktail soda water smoothie milk
+latte espresso | fruit apple banana orange berry strawberry blueberry mango grape peach pear
+melon lemon lime pineapple | vegetable carrot tomato potato onion spinach broccoli lettuce
+pepper cucumber bean kale | diet vegan vegetarian nutrition healthy calorie protein gluten dairy
+organic weight | music song band concert album musician singer sing guitar piano violin drum
+drums instrument jazz rock pop rap classical melody tune playlist genre festival | instrument
+guitar piano violin drum drums flute clarinet cello trumpet saxophone bass keyboard ukulele |
+book novel read author story literature fiction fantasy memoir biography poem poetry library
+writer bookstore series | film movie cinema show series episode television netflix actor actress
+director documentary anime watch screen trilogy | game gaming videogame video console xbox
+playstation nintendo board chess card puzzle tournament player esports | art paint painting draw
+drawing sketch sculpture pottery ceramic artist gallery canvas museum exhibit craft watercolor
+photography mural | craft pottery knit knitting sew sewing crochet woodwork woodworking origami
+embroidery quilt clay diy | dance ballet salsa hiphop tango choreography dancer waltz | hobby
+interest pastime activity leisure enjoy fun gardening fishing hiking photography cooking
+collecting painting reading puzzle camping swimming pottery running dancing knitting
+volunteering museum surfing skating chess sketching singing blogging baking crafting journaling
+| outdoors nature hike camp trail mountain forest park lake river beach waterfall campfire woods
+picnic kayak | travel trip journey vacation visit tour flight airport hotel abroad destination
+cruise roadtrip tourist sightseeing passport explore | place city country town state village
+location region geographical area uk usa america england france italy spain germany japan china
+india mexico canada brazil australia greece ireland california florida texas hawaii alaska
+europe asia africa london paris rome tokyo york chicago seattle miami barcelona berlin mountain
+beach island castle | country usa america england france italy spain germany japan china india
+mexico canada brazil australia greece portugal ireland scotland sweden norway thailand korea
+egypt turkey switzerland | city london paris rome tokyo york boston chicago seattle miami
+barcelona berlin madrid amsterdam toronto sydney dublin vancouver houston dallas philadelphia |
+beach ocean sea coast island surf sand shore seaside | mountain peak summit hill climb hike ski
+| family parent mother father brother sister sibling son daughter child wife husband spouse
+cousin uncle aunt grandmother grandfather niece nephew relative | partner husband wife spouse
+boyfriend girlfriend fiance fiancee marriage marry married wedding engaged engagement
+relationship dating date single divorce breakup romantic | friend buddy pal bestie friendship
+roommate acquaintance mate | child baby toddler infant teen son daughter kindergarten | person
+mentor coach advisor teacher professor instructor tutor counselor guide | job work career
+profession occupation employ employer employee company office boss colleague coworker position
+role hire interview promotion salary internship | profession teacher doctor nurse lawyer
+engineer programmer developer designer chef artist writer actor accountant manager scientist
+journalist musician photographer | business startup store shop company entrepreneur owner client
+customer sales brand marketing | money cost price pay budget salary income expense loan debt
+save savings invest investment financial bank dollar cheap expensive afford fee | purchase buy
+shop shopping order store get bought | school college university class course student study
+degree major education graduate teacher exam homework lesson campus semester professor tuition |
+subject math mathematics science physics chemistry biology history economics psychology
+literature computer engineering philosophy | degree bachelor master phd diploma certificate
+certification graduate | learn study practice skill train teach lesson course | health doctor
+hospital medicine illness sick disease pain injury surgery therapy therapist flu cold fever
+headache allergy asthma medical symptom diagnosis clinic | injury hurt sprain broken fracture
+knee ankle bruise pain accident | allergy allergic asthma dairy lactose peanut gluten | mental
+anxiety stress depression therapy counseling therapist meditation mindfulness burnout mood |
+relax relaxing calm peaceful unwind destress rest meditation spa bath nap stress outlet escape
+soothe therapy yoga decompress | emotion feel happy sad angry excited nervous anxious scared
+proud grateful worried disappointed frustrated upset lonely joy | fear afraid scared phobia
+worry anxious nervous | sleep insomnia nap bed bedtime tired rest awake dream | home house
+apartment room kitchen bedroom garden yard rent move neighbor neighborhood furniture mortgage |
+move relocate moved relocation | vehicle car truck bike motorcycle bus train van drive driver
+suv auto automobile | transport bus train subway plane flight taxi uber car bike walk commute |
+weather rain snow sun sunny storm wind cold hot heat temperature cloudy forecast | disaster
+flood fire hurricane earthquake storm tornado | season spring summer autumn fall winter |
+holiday christmas halloween thanksgiving easter newyear birthday festival celebrate celebration
+party anniversary | event party wedding concert festival conference workshop meeting fundraiser
+fair parade ceremony celebration gala webinar speech exhibition show rally seminar retreat
+meetup competition | charity volunteer donate donation fundraiser nonprofit shelter homeless
+community help cause | religion church god faith pray prayer spiritual christian muslim jewish
+buddhist bible mosque temple | politics government election vote president mayor party policy
+law campaign political | military army navy veteran soldier war marine | patriotic country flag
+veteran military serve service | lgbtq gay lesbian transgender queer pride bisexual gender |
+clothes clothing shirt dress shoe shoes jacket coat hat jeans pants sweater outfit fashion wear
+necklace ring jewelry | jewelry necklace ring bracelet earring pendant | color colour red blue
+green yellow purple pink black white orange brown | plant flower tree garden rose tulip
+sunflower gardening seed grow leaf succulent | technology computer laptop phone tablet software
+hardware internet device gadget robot | phone call text message iphone android smartphone |
+social instagram facebook twitter tiktok youtube blog post podcast channel follower influencer
+media | award prize trophy medal win competition contest achievement honor certificate | goal
+plan dream hope aim aspire aspiration ambition objective target want | advice suggest suggestion
+recommend recommendation tip advise guidance should | problem issue challenge difficulty trouble
+obstacle struggle error bug fail failure setback | solution fix solve resolve workaround patch |
+change update modify switch shift revise adjust | decide decision choose choice option pick
+select prefer | start begin launch initiate commence | finish complete end done accomplish
+achieve | deadline due date schedule timeline milestone calendar sprint | meeting call
+appointment session discussion interview sync | improve increase boost enhance better optimize
+improvement | reduce decrease lower cut drop | test testing coverage unittest pytest qa | deploy
+deployment release production server hosting heroku docker render | database sql sqlite postgres
+postgresql mysql mongodb table schema query column | security authentication login password
+encryption auth token access hash vulnerability lockout role permission authorization csrf |
+library package framework dependency module flask django react bootstrap | interface ui ux
+design layout button page frontend | performance speed latency fast slow response cache optimize
+| document documentation report draft paper essay article write manuscript | number count total
+amount how_many | personality kind caring thoughtful brave shy outgoing honest generous creative
+confident patient funny friendly supportive | body head hand foot leg arm knee back heart skin
+hair eye face | skin skincare serum makeup lotion cream sunscreen beauty | nationality american
+british italian french spanish german japanese chinese mexican indian korean swedish greek |
+language english spanish french german italian japanese chinese korean learn fluent duolingo
+translate | age old young birthday years born | live reside living home hometown based | crime
+police steal stolen arrest lawyer court jail prison legal | death die passed funeral grief loss
+lost mourning | gift present surprise souvenir | collect collection collector memorabilia
+figurine | symbol necklace tattoo flag cross pendant represent emblem meaningful token charm |
+appearance hair tall short beard glasses look wear haircut | ingredient flour sugar butter oil
+salt milk coconut vanilla garlic cream spice herb almond | furniture couch sofa chair table desk
+lamp shelf bed rug blanket pillow | space star planet moon astronomy galaxy telescope rocket
+universe | team coach player teammate captain league season | visa immigration passport permit
+embassy consulate | audience reader viewer follower listener | nickname name called call |
+residence address street neighborhood suburb | meal breakfast lunch dinner brunch supper |
+childhood kid grew youth young memory nostalgia | memory memories remember keepsake album photo
+scrapbook | luck fortune superstition | volunteer shelter homeless donate community soup | hire
+recruit employ staff | buy purchase bought order acquire | destroy damage break broken ruin |
+lose lost missing misplace | teach teacher lesson tutor instruct mentor workshop | perform
+performance stage show concert theater audition | photography camera photo lens shoot portrait |
+cleaning clean laundry wash tidy chores | repair fix mend maintenance | build construct assemble
+| internet wifi network online website web | email mail message inbox newsletter | privacy
+secret confidential personal | wine beer alcohol drunk bar pub cocktail | smoke smoking
+cigarette vape quit | weight diet lose slim calorie gym | baby pregnant pregnancy birth newborn
+| adopt adoption foster agency orphan | marriage wedding honeymoon bride groom anniversary
+"""
+
+
+def _concept_table() -> dict[str, tuple[str, ...]]:
+    table: dict[str, tuple[str, ...]] = {}
+    for group in _CONCEPT_GROUPS.split("|"):
+        words = group.split()
+        label = "\u00a7" + words[0]
+        for word in words:
+            for part in word.split("_"):
+                stem = stem_english(part)
+                if label not in table.get(stem, ()):
+                    table[stem] = (*table.get(stem, ()), label)
+    return table
+
+
+_CONCEPTS_OF = _concept_table()
+
+
+def concepts_of(term: str) -> tuple[str, ...]:
+    """Labels of the groups that a stem belongs to; labels start with a section sign."""
+    return _CONCEPTS_OF.get(term, ())
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.postings: Term postings of a growing list of messages.
+
+class TermPostings:
+    """Which message holds which term how often; append only.
+
+    Thesaurus groups are terms too; they do not count for the length of a message.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[str, int] = {}
+        self._holders: list[array[int]] = []
+        self._counts: list[array[int]] = []
+        self._fresh = array("i")
+
+    def __len__(self) -> int:
+        return len(self._fresh)
+
+    def append(self, analysis: TextAnalysis) -> None:
+        """Add the terms of the next message."""
+        position = len(self._fresh)
+        fresh = 0
+        groups: dict[str, int] = {}
+        for term, count in zip(analysis.terms, analysis.counts, strict=True):
+            fresh += self._add(term, position, count)
+            for group in concepts_of(term):
+                groups[group] = groups.get(group, 0) + count
+        for group, count in groups.items():
+            self._add(group, position, count)
+        self._fresh.append(fresh)
+
+    def _add(self, term: str, position: int, count: int) -> bool:
+        row = self._rows.get(term)
+        if row is None:
+            self._rows[term] = len(self._holders)
+            self._holders.append(array("i", (position,)))
+            self._counts.append(array("i", (count,)))
+            return True
+        self._holders[row].append(position)
+        self._counts[row].append(count)
+        return False
+
+    def fresh(self, upto: int) -> NDArray[np.float64]:
+        """Terms that each message was the first to use, shape (upto,)."""
+        return np.array(self._fresh[:upto], dtype=np.float64)
+
+    def holders(self, term: str, upto: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Messages below `upto` that hold the term, ascending, and how often."""
+        row = self._rows.get(term)
+        if row is None:
+            return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
+        held = np.array(self._holders[row], dtype=np.int32)
+        cut = int(np.searchsorted(held, upto))
+        return held[:cut], np.array(self._counts[row][:cut], dtype=np.int32)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.profile: The question as scoring sees it: terms with weights, cues, dates, who is meant.
+
+PROFILE_META_SHARE = 0.2
+"""Weight of words that speak about the chat itself, in a question that points back at it."""
+
+# What one says when asking for a memory, not about the thing remembered.
+_PROFILE_META_TERMS = frozenset(
+    stem_english(word)
+    for word in (
+        "walk list order conversation mention summary summarize clear comprehensive discuss "
+        "throughout aspect different provide session item bring chat talk tell give overview "
+        "complete detail across cover everything request time ask help recall remember remind "
+        "explain describe include specific message question earlier previous say suggest"
+    ).split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryProfile:
+    """Scalar facts of a question.
+
+    Attributes:
+        weights: Index terms and their inverse document frequency, rarest first.
+        unknown: Terms that no message holds.
+        asks: Whether it is a question.
+        kind: ``when``, ``how_many``, ``who``, ``where``, ``other``, or empty for no question.
+        cues: Combination of the ``CUE_*`` bits.
+        speaker: Folded name of the one speaker who is meant, empty when none or several are.
+        dates: Dates in it.
+        entities: Names, identifiers, paths in it.
+    """
+
+    weights: tuple[tuple[str, float], ...]
+    unknown: tuple[str, ...]
+    asks: bool
+    kind: str
+    cues: int
+    speaker: str
+    dates: tuple[CalendarDate, ...]
+    entities: tuple[str, ...]
+
+    @property
+    def recalls(self) -> bool:
+        """Whether it points back at what was said ("earlier", "remember", "之前")."""
+        return bool(self.cues & CUE_RECALL)
+
+    @property
+    def anaphora(self) -> bool:
+        """Whether it leans on a pronoun such as "it" or "that"."""
+        return bool(self.cues & CUE_ANAPHOR)
+
+
+def cues_of(query: TextAnalysis) -> int:
+    """``CUE_*`` bits of a question."""
+    cues = find_cues(query.asked) & ~CUE_STANDING
+    return cues | (CUE_ANAPHOR if query.marks & MARK_ANAPHOR else 0)
+
+
+def kind_of(query: TextAnalysis) -> str:
+    """Question type, empty when the text asks nothing."""
+    return question_type(query.asked) if query.asks else ""
+
+
+def meta_share(term: str, cues: int) -> float:
+    """Share of its weight that a term keeps in a question with these cues."""
+    if cues & (CUE_RECALL | CUE_ORDER | CUE_SUMMARY) and term in _PROFILE_META_TERMS:
+        return PROFILE_META_SHARE
+    return 1.0
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.settings: Settings of scoring: every constant in one place.
+
+@dataclass(frozen=True, slots=True)
+class SignalWeights:
+    """What each signal adds to the log-odds that a message is needed.
+
+    Values are rounded; halving or doubling any one of them moves evidence recall by about a point.
+
+    Attributes:
+        nearby: idf sum over 5 of the terms held here or up to two messages away.
+        hits: ``ln(1 + terms held)``.
+        around: Share held by the messages up to `reach` away, length-normalised.
+        segment: Share of the question's weight that occurs in the segment.
+        kind: Share of the question's thesaurus groups that the message touches.
+        kind_around: idf sum over 5 of the groups touched nearby.
+        speaker: Message of the one speaker who is meant (minus for the others).
+        user: Message of the user in a chat with an assistant.
+        when: Time words for a "when".
+        date: Closeness of the message's day to a date in the question.
+        novel: ``ln(1 + terms never used before in this chat)``: new words carry new facts.
+        standing: Rule or preference set by the user ("always ...", "I prefer ...").
+        first_person: The message says "I" or "my".
+        length: Per ``ln(tokens)``.
+        vector: Per standard deviation of the cosine with the question, where vectors are given.
+        tool: Message of a tool.
+    """
+
+    nearby: float = 2.0
+    hits: float = 2.0
+    around: float = 1.5
+    segment: float = 1.0
+    kind: float = 1.5
+    kind_around: float = 1.5
+    speaker: float = 1.5
+    user: float = 1.5
+    when: float = 1.0
+    date: float = 5.0
+    novel: float = 0.5
+    standing: float = 1.5
+    first_person: float = 1.0
+    length: float = -0.5
+    vector: float = 0.7
+    tool: float = -0.7
+
 
 @dataclass(frozen=True, slots=True)
 class ScoringSettings:
@@ -3947,16 +4581,275 @@ class ScoringSettings:
     Attributes:
         k1: BM25 saturation.
         b: BM25 length normalisation.
+        mean_length: Terms of a message of ordinary length; fixed, so that a message's score does
+            not depend on how long the others are.
+        near: How much a neighbour's words count for a message, 0 to 1.
+        reach: Messages on each side that form the surroundings.
         max_terms: Terms of the question that are used (the rarest).
+        max_groups: Thesaurus groups of the question that are used (the rarest).
+        date_falloff: Days after which a date's pull falls to 1/e.
         segment_gap: Minutes of silence that start a new segment.
         segment_size: Messages of a segment where nothing is dated.
+        offset: Log-odds at which relevance is one half.
+        weights: Weights of the signals.
     """
 
     k1: float = 1.2
     b: float = 0.75
-    max_terms: int = 64
+    mean_length: float = 25.0
+    near: float = 0.6
+    reach: int = 6
+    max_terms: int = 32
+    max_groups: int = 16
+    date_falloff: float = 7.0
     segment_gap: int = 240
     segment_size: int = 24
+    offset: float = 10.0
+    weights: SignalWeights = field(default_factory=SignalWeights)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.evidence: What the words of a question find: parts of the log-odds, one column each.
+
+EVIDENCE_IDF_UNIT = 5.0
+"""Sums of idf are divided by this, about the idf of a word in one message of two hundred."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceView:
+    """The messages [0, n) as evidence sees them.
+
+    Attributes:
+        postings: Terms of the messages.
+        settings: Constants.
+        length: Terms per message, shape (n,).
+        segment: Segment number of each message, shape (n,), n >= 1.
+    """
+
+    postings: TermPostings
+    settings: ScoringSettings
+    length: NDArray[np.float64]
+    segment: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """Number of messages."""
+        return int(self.length.shape[0])
+
+    def norm(self) -> NDArray[np.float64]:
+        """BM25 length norm of each message against the fixed mean length."""
+        s = self.settings
+        return length_norm(self.length, s.k1, s.b, s.mean_length)
+
+    def surroundings(self) -> Surroundings:
+        """Windows around each message."""
+        s = self.settings
+        return Surroundings(self.segment, self.length, reach=s.reach, k1=s.k1, b=s.b)
+
+    def idf(self, term: str, norm: NDArray[np.float64]) -> float:
+        """Inverse frequency of a term, 0 if unknown.
+
+        A message longer than usual counts as a part of a holder only: in a long text a common
+        word says nothing about the word.
+        """
+        held, _ = self.postings.holders(term, self.size)
+        if not held.size:
+            return 0.0
+        df = float(np.minimum(1.0, self.settings.k1 / norm[held]).sum())
+        return float(inverse_frequency(np.array([df]), self.size)[0])
+
+
+def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[np.float64]]:
+    """Columns ``nearby``, ``hits``, ``around`` and ``segment`` (see `SignalWeights`).
+
+    Args:
+        view: The messages.
+        profile: The question; without known terms the answer is empty.
+    """
+    total = sum(weight for _, weight in profile.weights)
+    if total <= 0.0:
+        return {}
+    n, s = view.size, view.settings
+    norm = view.norm()
+    near, hits, around = np.zeros(n), np.zeros(n), np.zeros(n)
+    number = view.segment - view.segment[0]
+    seen = np.zeros(int(number[-1]) + 1)
+    surroundings = view.surroundings()
+    for term, idf in profile.weights:
+        held, counts = view.postings.holders(term, n)
+        presence = term_presence(counts.astype(np.float64), norm[held])
+        hits[held] += presence
+        near += idf * nearby_presence(held, presence, view.segment, s.near)
+        around += (idf / total) * surroundings.presence(held, counts)
+        reached = np.zeros(seen.shape)
+        reached[number[held]] = idf / total
+        seen += reached
+    w = s.weights
+    return {
+        "nearby": (w.nearby / EVIDENCE_IDF_UNIT) * near,
+        "hits": w.hits * np.log1p(hits),
+        "around": w.around * around,
+        "segment": w.segment * seen[number],
+    }
+
+
+def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[np.float64]]:
+    """Columns ``kind`` and ``kind_around`` of the thesaurus groups of the question.
+
+    Args:
+        view: The messages.
+        profile: The question; words about the chat itself ask for no group.
+    """
+    n, norm = view.size, view.norm()
+    groups: dict[str, float] = {}
+    asked = [t for t, _ in profile.weights if meta_share(t, profile.cues) == 1.0]
+    for term in (*asked, *profile.unknown):
+        for group in concepts_of(term):
+            if group not in groups:
+                groups[group] = view.idf(group, norm)
+    kept = sorted((-idf, group) for group, idf in groups.items() if idf > 0.0)
+    kept = kept[: view.settings.max_groups]
+    if not kept:
+        return {}
+    total = -sum(negative for negative, _ in kept)
+    own, around = np.zeros(n), np.zeros(n)
+    surroundings = view.surroundings()
+    for negative, group in kept:
+        held, counts = view.postings.holders(group, n)
+        own[held] -= (negative / total) * term_presence(counts.astype(np.float64), norm[held])
+        around -= negative * surroundings.presence(held, counts)
+    w = view.settings.weights
+    return {
+        "kind": w.kind * own,
+        "kind_around": (w.kind_around / EVIDENCE_IDF_UNIT) * around,
+    }
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.people: Who speaks in a conversation, and who is meant by a question.
+
+PEOPLE_CALLS = 3
+"""Greetings that make a name an alias of the other speaker."""
+
+
+class SpeakerRegister:
+    """Speakers in order of appearance and the names they are called by.
+
+    In a chat of two, a name with which one of them greets ("Hey Mel!") is a name of the other.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._since: list[int] = []
+        self._speaker = array("i")
+        self._calls: dict[str, dict[int, array[int]]] = {}
+
+    def append(self, analysis: TextAnalysis) -> None:
+        """Add who speaks in the next message."""
+        position = len(self._speaker)
+        number = -1
+        if analysis.speaker:
+            number = self._numbers.setdefault(analysis.speaker, len(self._numbers))
+            if number == len(self._since):
+                self._since.append(position)
+            if analysis.addressed:
+                calls = self._calls.setdefault(analysis.addressed, {})
+                calls.setdefault(number, array("i")).append(position)
+        self._speaker.append(number)
+
+    def column(self, upto: int) -> NDArray[np.int32]:
+        """Number of the speaker of each message, -1 for none, shape (upto,)."""
+        return np.array(self._speaker[:upto], dtype=np.int32)
+
+    def known(self, upto: int) -> dict[str, int]:
+        """Speakers that spoke before `upto`."""
+        return {name: k for name, k in self._numbers.items() if self._since[k] < upto}
+
+    def named(self, query: TextAnalysis, upto: int) -> tuple[tuple[int, ...], frozenset[str]]:
+        """Speakers that a question names, and the index terms of all speakers' names.
+
+        Args:
+            query: The question.
+            upto: Messages that count.
+        """
+        known = self.known(upto)
+        terms: dict[str, int] = {}
+        for name, number in known.items():
+            for term in look_up_word(name.split()[0]).terms:
+                terms.setdefault(term, number)
+        if len(known) == 2:
+            for called, calls in self._calls.items():
+                number = self._alias(calls, upto)
+                for term in look_up_word(called).terms if number >= 0 else ():
+                    terms.setdefault(term, number)
+        asked = set(query.terms)
+        found = sorted({number for term, number in terms.items() if term in asked})
+        return tuple(found), frozenset(terms)
+
+    @staticmethod
+    def _alias(calls: dict[int, array[int]], upto: int) -> int:
+        counts = {number: bisect_left(held, upto) for number, held in calls.items()}
+        total = sum(counts.values())
+        for number, count in counts.items():
+            if count >= PEOPLE_CALLS and count * 10 >= total * 9:
+                return 1 - number if number in (0, 1) else -1
+        return -1
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.segments: Cutting a conversation into segments while it grows.
+
+class SegmentTrack:
+    """Segment and time of each message.
+
+    A dated message starts a segment when more than `gap` minutes have passed; in stretches without
+    any date a segment ends at the first user message after `size` messages. Only what came before
+    decides, so a longer chat never changes earlier segments.
+    """
+
+    def __init__(self, gap: int, size: int) -> None:
+        self._gap = gap
+        self._size = size
+        self._segment = array("i")
+        self._stamp = array("q")
+        self._held = 0
+        self._dated = False
+
+    def append(self, stamp: int, role: str) -> None:
+        """Add the next message (`stamp` in minutes, 0 for unknown)."""
+        first = not self._segment
+        last = 0 if first else self._stamp[-1]
+        if first:
+            new = True
+        elif stamp:
+            new = abs(stamp - last) > self._gap
+        else:
+            new = not self._dated and self._held >= self._size and role == "user"
+        if new:
+            self._held = 0
+            self._dated = stamp > 0
+        self._held += 1
+        number = -1 if first else self._segment[-1]
+        self._segment.append(number + new)
+        self._stamp.append(stamp or last)
+
+    def column(self, upto: int) -> NDArray[np.int64]:
+        """Segment number of each message, shape (upto,)."""
+        return np.array(self._segment[:upto], dtype=np.int64)
+
+    def days(self, upto: int) -> NDArray[np.int64]:
+        """Day number of each message, 0 for unknown, shape (upto,)."""
+        return np.array(self._stamp[:upto], dtype=np.int64) // 1440
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.index: The relevance index: append messages, ask for the relevance of all of them to a question.
+
+_INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
+
+_INDEX_FLAG_TIME = 2
+_INDEX_FLAG_STANDING = 8
+_INDEX_FLAG_FIRST = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -3964,12 +4857,14 @@ class Relevance:
     """Answer of the index.
 
     Attributes:
-        values: Relevance in [0, 1], shape (n,).
-        signals: Named arrays behind it, each of shape (n,).
+        values: Relevance in [0, 1], shape (n,); 0 where nothing speaks for a message.
+        signals: What each signal added to the log-odds, by name, each of shape (n,).
+        profile: The question as it was understood.
     """
 
     values: NDArray[np.float64]
-    signals: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    signals: dict[str, NDArray[np.float64]]
+    profile: QueryProfile
 
 
 class RelevanceIndex:
@@ -3977,89 +4872,205 @@ class RelevanceIndex:
 
     def __init__(self, settings: ScoringSettings | None = None) -> None:
         self.settings = settings or ScoringSettings()
-        self.vocab: dict[str, int] = {}
-        self.docs: list[array[int]] = []
-        self.tfs: list[array[int]] = []
-        self.analyses: list[TextAnalysis] = []
-        self.length = array("i")
-        self.tokens = array("i")
-        self.turn = array("i")
-        self.segment = array("i")
-        self.stamp = array("q")
-        self.speaker = array("i")
-        self.speakers: dict[str, int] = {}
-        self._segment_count = 0
-        self._segment_dated = False
+        self._postings = TermPostings()
+        self._people = SpeakerRegister()
+        self._segments = SegmentTrack(self.settings.segment_gap, self.settings.segment_size)
+        self._length = array("i")
+        self._tokens = array("i")
+        self._role = array("b")
+        self._turn = array("i")
+        self._flags = array("i")
+        self._vectors: list[NDArray[np.float32] | None] = []
 
     def __len__(self) -> int:
-        return len(self.length)
+        return len(self._length)
 
-    def append(self, analysis: TextAnalysis, *, turn: int, tokens: int) -> None:
+    def append(
+        self,
+        analysis: TextAnalysis,
+        *,
+        turn: int,
+        tokens: int,
+        stamp: int = 0,
+        vector: NDArray[np.float32] | None = None,
+    ) -> None:
         """Add the next message; cost is linear in its terms.
 
         Args:
             analysis: Its analysis.
             turn: Number of its turn.
-            tokens: Its cost.
+            tokens: Its cost in tokens.
+            stamp: Its time in minutes since 1 January of year 1, when the host knows it; else the
+                one in its text counts.
+            vector: Its unit embedding, when there is one.
         """
-        i = len(self.length)
-        for term, count in zip(analysis.terms, analysis.counts, strict=True):
-            k = self.vocab.setdefault(term, len(self.docs))
-            if k == len(self.docs):
-                self.docs.append(array("i"))
-                self.tfs.append(array("i"))
-            self.docs[k].append(i)
-            self.tfs[k].append(count)
-        stamp = analysis.stamp or (self.stamp[-1] if i else 0)
-        new = i == 0
-        if i and analysis.stamp:
-            new = abs(stamp - self.stamp[-1]) > self.settings.segment_gap
-        elif i:
-            new = (
-                self._segment_count >= self.settings.segment_size
-                and analysis.role == "user"
-                and not self._segment_dated
-            )
-        if new:
-            self._segment_count = 0
-            self._segment_dated = bool(analysis.stamp)
-        self._segment_count += 1
-        last = self.segment[-1] if i else -1
-        self.segment.append(last + 1 if new else last)
-        self.stamp.append(stamp)
-        self.length.append(analysis.length)
-        self.tokens.append(tokens)
-        self.turn.append(turn)
-        who = analysis.speaker or analysis.role
-        self.speaker.append(self.speakers.setdefault(who, len(self.speakers)))
-        self.analyses.append(analysis)
+        self._postings.append(analysis)
+        self._people.append(analysis)
+        known = 0 < stamp <= COLUMN_LAST_DAY * 1440
+        self._segments.append(stamp if known else analysis.stamp, analysis.role)
+        self._length.append(analysis.length)
+        self._tokens.append(max(1, tokens))
+        self._role.append(_INDEX_ROLES.get(analysis.role, 0))
+        self._turn.append(turn)
+        self._flags.append(
+            _INDEX_FLAG_TIME * (analysis.times > 0)
+            | _INDEX_FLAG_STANDING * analysis.standing
+            | _INDEX_FLAG_FIRST * (analysis.marks & MARK_FIRST_PERSON != 0)
+        )
+        self._vectors.append(vector)
 
-    def relevance(self, query: TextAnalysis, *, upto: int | None = None) -> Relevance:
-        """Relevance of the messages [0, upto) to a question."""
-        n = len(self) if upto is None else min(upto, len(self))
-        ids = [k for k in (self.vocab.get(t) for t in query.terms) if k is not None]
-        if not n or not ids:
-            return Relevance(np.zeros(n), {})
-        frequency = np.zeros((len(ids), n))
-        holders = np.zeros(len(ids))
-        for row, k in enumerate(ids):
-            docs = np.array(self.docs[k])
-            cut = int(np.searchsorted(docs, n))
-            frequency[row, docs[:cut]] = np.array(self.tfs[k])[:cut]
-            holders[row] = cut
+    def profile(self, query: TextAnalysis, *, upto: int | None = None) -> QueryProfile:
+        """The question as it is understood against the messages [0, upto)."""
+        n = self._bound(upto)
+        named, name_terms = self._people.named(query, n)
+        cues = cues_of(query)
+        weights: list[tuple[str, float]] = []
+        unknown: list[str] = []
+        view = self._view(n)
+        norm = view.norm()
+        for term in query.terms:
+            if term in name_terms:
+                continue
+            idf = view.idf(term, norm)
+            if idf > 0.0:
+                weights.append((term, idf * meta_share(term, cues)))
+            else:
+                unknown.append(term)
+        weights.sort(key=lambda pair: -pair[1])
+        known = {number: name for name, number in self._people.known(n).items()}
+        return QueryProfile(
+            weights=tuple(weights[: self.settings.max_terms]),
+            unknown=tuple(unknown),
+            asks=query.asks,
+            kind=kind_of(query),
+            cues=cues,
+            speaker=known[named[0]] if len(named) == 1 else "",
+            dates=query.dates,
+            entities=query.entities,
+        )
+
+    def relevance(
+        self,
+        query: TextAnalysis,
+        *,
+        upto: int | None = None,
+        query_vector: NDArray[np.float32] | None = None,
+    ) -> Relevance:
+        """Relevance of the messages [0, upto) to a question.
+
+        ``r = 1/(1 + exp(offset - sum_k w_k x_k))`` over the signals of `SignalWeights`.
+
+        Args:
+            query: Analysis of the question.
+            upto: Messages that count, all by default.
+            query_vector: Unit embedding of the question; messages without one get the mean.
+
+        Returns:
+            Values in [0, 1]; all 0 when the question has no word in common with any message and no
+            date, speaker or vector speaks for one.
+        """
+        n = self._bound(upto)
+        profile = self.profile(query, upto=n)
+        parts: dict[str, NDArray[np.float64]] = {}
+        if n:
+            view = self._view(n)
+            parts |= term_parts(view, profile)
+            parts |= group_parts(view, profile)
+            self._add_question(parts, query, profile, n)
+            if query_vector is not None:
+                cosine = vector_column(self._vectors[:n], query_vector)
+                if cosine is not None:
+                    parts["vector"] = self.settings.weights.vector * cosine
+        evidence = np.zeros(n)
+        for name in ("nearby", "kind", "kind_around", "date", "vector"):
+            evidence = np.maximum(evidence, parts.get(name, 0.0))
+        if not evidence.any():
+            return Relevance(np.zeros(n), parts, profile)
+        self._add_priors(parts, n)
+        score = np.zeros(n)
+        for part in parts.values():
+            score += part
+        values = 1.0 / (1.0 + np.exp(np.clip(self.settings.offset - score, -500.0, 500.0)))
+        return Relevance(np.asarray(values), parts, profile)
+
+    def bm25(self, query: TextAnalysis, *, upto: int | None = None) -> NDArray[np.float64]:
+        """Plain BM25 of the messages [0, upto), shape (upto,), unbounded."""
+        n = self._bound(upto)
+        found = [
+            pair for pair in (self._postings.holders(t, n) for t in query.terms) if pair[0].size
+        ]
+        grid = np.zeros((len(found), n))
+        for row, (held, counts) in enumerate(found):
+            grid[row, held] = counts
+        holders = np.array([float(held.size) for held, _ in found])
+        length = np.array(self._length[:n], dtype=np.float64)
         idf = inverse_frequency(holders, n)
-        total = float(idf.sum())
-        length = np.array(self.length[:n], dtype=np.float64)
-        segment = np.array(self.segment[:n], dtype=np.int64)
-        own = bm25_column(frequency, length, idf, self.settings.k1, self.settings.b)
-        near = frequency + sum(shift_column(frequency, s, segment) for s in (-2, -1, 1, 2))
-        cover = idf @ (near > 0) / total
-        starts = np.r_[0, np.flatnonzero(np.diff(segment)) + 1]
-        of_segment = (idf @ (np.add.reduceat(frequency, starts, axis=1) > 0) / total)[segment]
-        hits = np.log1p((frequency > 0).sum(axis=0))
-        score = 0.15 * own + 2.0 * cover + 1.5 * of_segment + 1.6 * hits
-        values = 1.0 / (1.0 + np.exp(6.0 - score))
-        return Relevance(values * (own + cover > 0), {"bm25": own, "near": cover, "segment": of_segment})
+        return bm25_column(grid, length, idf, self.settings.k1, self.settings.b)
+
+    def roles(self, upto: int | None = None) -> NDArray[np.int8]:
+        """Role of each message: 1 user, 2 assistant, 3 tool, 0 other."""
+        return np.array(self._role[: self._bound(upto)], dtype=np.int8)
+
+    def turns(self, upto: int | None = None) -> NDArray[np.int64]:
+        """Turn number of each message."""
+        return np.array(self._turn[: self._bound(upto)], dtype=np.int64)
+
+    def nearby_share(self, answer: Relevance) -> NDArray[np.float64]:
+        """Share of the question's weight held by each message and its neighbours, 0 to 1."""
+        total = sum(weight for _, weight in answer.profile.weights)
+        part = answer.signals.get("nearby")
+        scale = self.settings.weights.nearby * total / EVIDENCE_IDF_UNIT
+        return np.zeros(answer.values.shape) if part is None or scale <= 0.0 else part / scale
+
+    def term_reach(self, term: str, upto: int) -> tuple[int, int]:
+        """First and last message below `upto` that holds the term; (upto, -1) for none."""
+        held, _ = self._postings.holders(term, upto)
+        return (int(held[0]), int(held[-1])) if held.size else (upto, -1)
+
+    def knows_only(self, name: str, absent: set[str]) -> bool:
+        """Whether all terms of a name are among the `absent` ones."""
+        terms = [term for word in split_words(name) for term in look_up_word(word).terms]
+        return bool(terms) and absent.issuperset(terms)
+
+    def _bound(self, upto: int | None) -> int:
+        return len(self) if upto is None else max(0, min(upto, len(self)))
+
+    def _view(self, n: int) -> EvidenceView:
+        return EvidenceView(
+            postings=self._postings,
+            settings=self.settings,
+            length=np.array(self._length[:n], dtype=np.float64),
+            segment=self._segments.column(n),
+        )
+
+    def _add_question(
+        self,
+        parts: dict[str, NDArray[np.float64]],
+        query: TextAnalysis,
+        profile: QueryProfile,
+        n: int,
+    ) -> None:
+        w = self.settings.weights
+        named, _ = self._people.named(query, n)
+        if len(named) == 1:
+            parts["speaker"] = w.speaker * speaker_column(self._people.column(n), named[0])
+        if len(self._people.known(n)) < 2:
+            wanted = 2 if profile.cues & CUE_ASSISTANT else 1
+            parts["user"] = w.user * (np.array(self._role[:n]) == wanted)
+        if profile.kind == "when":
+            parts["when"] = w.when * ((np.array(self._flags[:n]) & _INDEX_FLAG_TIME) != 0)
+        days = day_column(query.dates, self._segments.days(n), self.settings.date_falloff)
+        if days is not None:
+            parts["date"] = w.date * days
+
+    def _add_priors(self, parts: dict[str, NDArray[np.float64]], n: int) -> None:
+        w = self.settings.weights
+        flags = np.array(self._flags[:n])
+        parts["novel"] = w.novel * np.log1p(self._postings.fresh(n))
+        parts["standing"] = w.standing * ((flags & _INDEX_FLAG_STANDING) != 0)
+        parts["first_person"] = w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0)
+        parts["length"] = w.length * np.log(np.array(self._tokens[:n], dtype=np.float64))
+        parts["tool"] = w.tool * (np.array(self._role[:n]) == 3)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -4067,8 +5078,11 @@ class RelevanceIndex:
 
 IntArray = NDArray[np.int64]
 
+LEAST_CACHED_TOKENS = 1024
+"""No provider caches a shorter prompt. Source: OpenAI, Prompt caching; Anthropic, Prompt caching."""
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, eq=False)
 class Timeline:
     """A chat as the window sees it.
 
@@ -4083,6 +5097,11 @@ class Timeline:
     system_tokens: IntArray
     turn_starts: IntArray
     requests: IntArray
+
+    @cached_property
+    def own_before_turns(self) -> IntArray:
+        """Tokens before each turn start, system messages apart; ascending."""
+        return self.tokens[self.turn_starts] - self.system_tokens[self.turn_starts]
 
     def used(self, start: int, stop: int) -> int:
         """Tokens of a view: system messages before ``start``, and all of ``[start, stop)``."""
@@ -4137,8 +5156,8 @@ def replay_window(
     requests = timeline.requests
     while True:
         limit = top - int(timeline.system_tokens[start]) + int(timeline.tokens[start])
-        over = int(np.searchsorted(timeline.tokens, limit, side="right"))
-        nxt = int(np.searchsorted(requests, max(over, place + 1), side="left"))
+        over = int(timeline.tokens.searchsorted(limit, side="right"))
+        nxt = int(requests.searchsorted(max(over, place + 1), side="left"))
         request = int(requests[nxt]) if nxt < len(requests) else stop
         request = min(request, stop)
         if request < over or request <= place:
@@ -4147,10 +5166,10 @@ def replay_window(
         fresh = fresh or (moved != start and request == stop)
         place = request
         if moved == start:
-            place = _next_turn_request(timeline, request, stop)
-            if place >= stop:
+            later = _next_turn_request(timeline, request, stop)
+            if later is None:
                 break
-            place -= 1
+            place = later - 1
         start = moved
         if request >= stop:
             break
@@ -4160,30 +5179,32 @@ def replay_window(
 def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int) -> int:
     """The earliest turn start that leaves no more than the low mark; at most the current turn's.
 
-    The turn before the current one stays even above the low mark, if it fits under the high mark:
-    what was said last is what the next question most often speaks of.
+    The turn before the current one stays even above the low mark, if that leaves half of the way
+    to the high mark free: what was said last is what the next question most often speaks of. In a
+    room too small for any prompt cache the cut is as shallow as it can be.
     """
     head = int(timeline.system_tokens[request])
-    low = head + int((marks.room - marks.extra - head) * marks.low)
-    starts = timeline.turn_starts
-    current = max(0, int(np.searchsorted(starts, request, side="left")) - 1)
-    own = timeline.tokens[starts] - timeline.system_tokens[starts]
-    needed = int(timeline.tokens[request]) - low
-    found = min(int(np.searchsorted(own, needed, side="left")), current)
+    free = marks.room - marks.extra - head
     top = int(marks.room * marks.high) - marks.extra
-    if found == current > 0 and timeline.used(int(starts[current - 1]), request) <= top:
-        found = current - 1
+    low = top if marks.room < LEAST_CACHED_TOKENS else head + int(free * marks.low)
+    starts = timeline.turn_starts
+    current = max(0, int(starts.searchsorted(request, side="left")) - 1)
+    needed = int(timeline.tokens[request]) - low
+    found = min(int(timeline.own_before_turns.searchsorted(needed, side="left")), current)
+    if found == current > 0:
+        before = timeline.used(int(starts[current - 1]), request)
+        found -= before <= (low + top) // 2
     return max(start, int(starts[found]))
 
 
-def _next_turn_request(timeline: Timeline, request: int, stop: int) -> int:
-    """The first request of the next turn, where a further cut can help again."""
+def _next_turn_request(timeline: Timeline, request: int, stop: int) -> int | None:
+    """The first request of the next turn, where a further cut can help again; None if none is."""
     starts, requests = timeline.turn_starts, timeline.requests
     nxt = int(np.searchsorted(starts, request, side="left"))
-    if nxt >= len(starts):
-        return stop
+    if nxt >= len(starts) or int(starts[nxt]) >= stop:
+        return None
     place = int(np.searchsorted(requests, int(starts[nxt]), side="right"))
-    return int(requests[place]) if place < len(requests) else stop
+    return min(int(requests[place]), stop) if place < len(requests) else stop
 
 
 def newest_that_fit(timeline: Timeline, room: int, stop: int) -> int:
@@ -4199,6 +5220,9 @@ def newest_that_fit(timeline: Timeline, room: int, stop: int) -> int:
 
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.transcript: A chat, grown message by message: its turns, atoms, tokens and relevance index.
+
+_CHECK_EVERY = 64
+
 
 class GrowingColumn:
     """A column of whole numbers that grows at its end, doubling its room."""
@@ -4261,6 +5285,7 @@ class Transcript(Grown):
         """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
         start = len(self.entries)
         self.entries.extend(entries)
+        self.bytes += sum(e.bytes for e in entries)
         messages = [e.message for e in entries]
         self.tokens.extend([e.tokens for e in entries])
         self.system_tokens.extend([e.tokens if e.message.is_system else 0 for e in entries])
@@ -4272,7 +5297,7 @@ class Transcript(Grown):
         bounds = turn_bounds(messages)
         first_turn = len(self.turns)
         self.turns.extend([start + b for b in bounds[:-1]])
-        for k, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False)):
+        for k, (low, high) in enumerate(pairwise(bounds)):
             atoms = build_atoms(messages, low, high, first_turn + k, self.used_ids)
             self._add_turn([shifted_atom(a, start) for a in atoms], start + low, start + high)
             self.used_ids.update(m.answers for m in messages[low:high] if m.is_result)
@@ -4293,10 +5318,16 @@ class Transcript(Grown):
                 holder[i - low] = base + k
         self.atom_of_message.extend(holder)
 
-    def indexed(self) -> RelevanceIndex:
-        """The relevance index over all finished turns."""
+    def indexed(self, expired: Callable[[], bool]) -> RelevanceIndex:
+        """The relevance index over all finished turns; what was indexed before is not read again.
+
+        Raises:
+            TimeIsOverError: ``expired`` says so; what was indexed by then is kept.
+        """
         turns = self.turn_of_message.view()
         for i in range(len(self.index), len(self.entries)):
+            if i % _CHECK_EVERY == 0 and expired():
+                raise TimeIsOverError("indexing was given up")
             entry = self.entries[i]
             self.index.append(entry.analysed(), turn=int(turns[i]), tokens=entry.tokens)
         return self.index
@@ -4354,7 +5385,9 @@ def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> 
     return Timeline(
         tokens=_running_sum(transcript.tokens, own),
         system_tokens=_running_sum(transcript.system_tokens, system),
-        turn_starts=np.append(transcript.turns.view(), [base] if open_turn else []).astype(np.int64),
+        turn_starts=np.append(transcript.turns.view(), [base] if open_turn else []).astype(
+            np.int64
+        ),
         requests=np.append(transcript.requests.view(), asked).astype(np.int64),
     )
 
@@ -4365,6 +5398,30 @@ def _running_sum(
     total = np.zeros(len(column) + len(more) + 1, dtype=np.int64)
     np.cumsum(np.concatenate([column.view(), more]), out=total[1:])
     return total
+
+
+class PipelineMemory:
+    """What is remembered between requests: facts by content, and the grown part of recent chats.
+
+    It may be shared by any number of orchestrators, chats, users and threads: everything in it is a
+    pure function of content, so it makes answers faster and never different.
+
+    Args:
+        max_bytes: bound on all of it, in bytes, estimated from the sizes of the texts.
+        max_chats: recent chats whose grown part is kept.
+    """
+
+    def __init__(self, max_bytes: int = 128_000_000, max_chats: int = 64) -> None:
+        self.contents = ContentMemory(max_bytes // 2)
+        self.chats: ChatMemory[Transcript] = ChatMemory(max_bytes // 2, max_chats)
+
+
+_PROCESS_MEMORY = PipelineMemory()
+
+
+def process_memory() -> PipelineMemory:
+    """The memory that orchestrators of this process share unless they are given their own."""
+    return _PROCESS_MEMORY
 
 
 # --------------------------------------------------------------------------------------------------
@@ -4456,6 +5513,7 @@ class Request:
         settings: the knobs, flags of this turn already applied.
         flags: what was read of the flags.
         allowed: tokens allowed for messages and list framing; None without a limit.
+        expired: whether the time for scoring is over.
     """
 
     raws: tuple[Mapping[str, Any], ...]
@@ -4467,6 +5525,7 @@ class Request:
     settings: Settings
     flags: ReadFlags
     allowed: int | None
+    expired: Callable[[], bool]
 
     @property
     def turn_start(self) -> int:
@@ -4487,7 +5546,9 @@ class Request:
         before = self.messages[i - 1] if i else None
         if opens_turn(self.messages[i], before):
             return i
-        return next((k for k in range(i, len(self.messages)) if opens_turn(self.messages[k], None)), None)
+        return next(
+            (k for k in range(i, len(self.messages)) if opens_turn(self.messages[k], None)), None
+        )
 
     @cached_property
     def current_atoms(self) -> list[Atom]:
@@ -4552,35 +5613,32 @@ class Request:
 # --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.price: The price of length: what a message is worth under a budget.
 
-PRICE_FREE_TOKENS = 120.0
-PRICE_EXPONENT = 2.0
+PRICE_EXPONENT = 0.75
 
 
 def price_relevance(
     values: NDArray[np.float64],
     tokens: NDArray[np.int64] | NDArray[np.float64],
     *,
-    free: float = PRICE_FREE_TOKENS,
     exponent: float = PRICE_EXPONENT,
 ) -> NDArray[np.float64]:
-    """Utility for ranking under a budget: odds of relevance, discounted for length.
+    """Utility for ranking under a budget: odds of relevance per (softened) token.
 
-    ``u = r/(1-r) * (free / max(free, tokens))**exponent``: up to `free` tokens nothing is paid, a
-    message of twice that must have four times the odds. Ranking by `u` and filling the budget is a
-    soft density knapsack: a hard ``r/tokens`` would fill the budget with greetings.
+    ``u = r/(1-r) / tokens**exponent``. Filling the budget in descending order of `u` is the density
+    greedy of the knapsack problem; odds instead of probabilities keep certain hits in front, an
+    exponent below 1 keeps the budget from filling with greetings.
 
     Args:
         values: Relevance in [0, 1], shape (n,).
-        tokens: Cost of each message, shape (n,).
-        free: Tokens without a price.
-        exponent: Steepness of the price.
+        tokens: Cost of each message, at least 1 is charged, shape (n,).
+        exponent: 0 ranks by relevance alone, 1 by odds per token.
 
     Returns:
-        Utilities >= 0, shape (n,); order them descending.
+        Utilities >= 0, shape (n,); order them descending, ties by position.
     """
-    bounded = np.clip(values, 0.0, 1.0 - 1e-9)
-    length = np.maximum(free, np.asarray(tokens, dtype=np.float64))
-    return np.asarray(bounded / (1.0 - bounded) * (free / length) ** exponent)
+    bounded = np.clip(np.asarray(values, dtype=np.float64), 0.0, 1.0 - 1e-12)
+    cost = np.maximum(1.0, np.asarray(tokens, dtype=np.float64))
+    return np.asarray(bounded / (1.0 - bounded) / cost**exponent)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -5854,9 +6912,15 @@ def _select_all(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """Relevance of every finished message to the question, shape (n,), in [0, 1]."""
+    """Relevance of every finished message to the question.
+
+    Attributes:
+        values: shape (n,), in [0, 1].
+        answer: what the index said; None if there was nothing to ask.
+    """
 
     values: NDArray[np.float64]
+    answer: Relevance | None = None
 
     def of(self, atom: Atom) -> float:
         """The relevance of an atom: its best message's."""
@@ -5885,8 +6949,8 @@ def score_history(request: Request) -> Scored:
     if request.question is None or not size:
         return Scored(np.zeros(size))
     query = request.entries[request.question].analysed()
-    values = request.transcript.indexed().relevance(query, upto=size).values
-    return Scored(weigh_by_flags(request, values))
+    answer = request.transcript.indexed(request.expired).relevance(query, upto=size)
+    return Scored(weigh_by_flags(request, answer.values), answer)
 
 
 def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -5915,7 +6979,7 @@ def choose_atoms(
     places, worth = _candidate_atoms(request, scored, start, stop, quoted=quoted)
     if room <= 0 or not len(places):
         return Choice()
-    cost = request.transcript.atom_tokens.view()[places] + (LINE_TOKENS - 2 if quoted else 0)
+    cost = request.transcript.atom_tokens.view()[places] + (LINE_TOKENS if quoted else 0)
     candidates = SelectionCandidates.of(price_relevance(worth, cost), cost, room)
     selection = select_items(candidates, exponent=0.0)
     chosen = tuple(request.transcript.atoms[places[k]] for k in selection.chosen)
@@ -5935,7 +6999,7 @@ def _candidate_atoms(
     worth = np.zeros(len(first))
     np.maximum.at(worth, transcript.atom_of_message.view(), scored.values)
     open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
-    open_atoms &= worth >= request.settings.recall_floor
+    open_atoms &= (worth > 0) & (worth >= request.settings.recall_floor)
     for i in request.flags.by_message:
         if i < len(scored.values) and _is_settled(request.flags.by_message[i]):
             open_atoms[transcript.atom_of_message.view()[i]] = False
@@ -5967,9 +7031,152 @@ def quotation_of(request: Request, atoms: Sequence[Atom]) -> str:
     return quote_block(quotations) if quotations else ""
 
 
+def most_quoted_tokens(request: Request, atoms: Sequence[Atom], block: str) -> int:
+    """An upper bound of a block's tokens as a message, from the tokens of what it quotes.
+
+    A text in the block takes at most its own tokens and its line's framing; each defused tag one
+    more. So a block of thousands of tokens need not be counted anew at every request.
+    """
+    messages = [i for a in atoms for i in a.indices]
+    quoted = sum(request.entries[i].tokens for i in messages)
+    return BLOCK_TOKENS + quoted + LINE_TOKENS * len(messages) + block.count("\\")
+
+
 def _speaker(request: Request, i: int) -> str:
     message = request.messages[i]
     return message.name if message.name and message.role == "user" else message.role
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.gate: The recall gate: does the window in view lack what the question needs?
+
+GATE_FLOOR = 0.05
+GATE_SHORT_WORDS = 20
+GATE_NAME_WORDS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCoverage:
+    """How well the messages in view answer a question, beside those out of view.
+
+    Attributes:
+        inside: Share of the question's weight (idf) that occurs in the window, 0 to 1.
+        outside: Share that occurs before the window.
+        missing: Share that occurs before the window only.
+        best_inside: Largest share that one message and its neighbours hold, in the window.
+        best_outside: The same before the window.
+        missing_names: Identifiers, paths and codes of the question found before the window only.
+        words: Written words of the question (a third of its n-grams for scripts without spaces).
+        asks: Whether it is a question.
+        recalls: Whether it points back at the chat ("earlier", "as we discussed", "之前").
+        follows: Whether it goes on with what is in view ("ok, and ...", "thanks, ...").
+    """
+
+    inside: float
+    outside: float
+    missing: float
+    best_inside: float
+    best_outside: float
+    missing_names: tuple[str, ...]
+    words: int
+    asks: bool
+    recalls: bool
+    follows: bool
+
+    @property
+    def score(self) -> float:
+        """``1.5 + 3 ln(best_outside/best_inside) + [recalls] - 2 [follows] - 4.5 (words-20)+/20``.
+
+        Both shares are floored by adding 0.05. A long message brings its own context and a
+        follow-up has it in view, so they must find much more outside than inside; a question that
+        points back needs less.
+        """
+        ratio = (self.best_outside + GATE_FLOOR) / (self.best_inside + GATE_FLOOR)
+        surplus = max(0, self.words - GATE_SHORT_WORDS) / GATE_SHORT_WORDS
+        return 1.5 + 3.0 * math.log(ratio) + 1.0 * self.recalls - 2.0 * self.follows - 4.5 * surplus
+
+    @property
+    def open(self) -> bool:
+        """Whether recall should look before the window.
+
+        Statements ("thanks, next", a task of its own) open it only when they point back, or are
+        short and hold an identifier that only messages before the window know.
+        """
+        if self.best_outside <= 0.0:
+            return False
+        wants = self.asks or self.recalls
+        if not wants and not (self.missing_names and self.words <= GATE_NAME_WORDS):
+            return False
+        return self.score >= 0.0
+
+
+def window_coverage(
+    index: RelevanceIndex,
+    query: TextAnalysis,
+    start: int,
+    *,
+    upto: int | None = None,
+    relevance: Relevance | None = None,
+) -> WindowCoverage:
+    """Compare the window ``[start, upto)`` with the messages before it.
+
+    Args:
+        index: Index that holds the messages.
+        query: Analysis of the question (not itself among the messages counted).
+        start: First message in view.
+        upto: Messages that count, all by default.
+        relevance: Answer of the index for the same query and `upto`, when it is at hand.
+    """
+    n = len(index) if upto is None else max(0, min(upto, len(index)))
+    start = max(0, min(start, n))
+    answer = index.relevance(query, upto=n) if relevance is None else relevance
+    total = sum(weight for _, weight in answer.profile.weights)
+    inside = outside = missing = 0.0
+    absent: set[str] = set()
+    for term, weight in answer.profile.weights:
+        first, last = index.term_reach(term, n)
+        inside += weight * (last >= start)
+        outside += weight * (first < start)
+        missing += weight * (last < start)
+        if last < start:
+            absent.add(term)
+    share = index.nearby_share(answer)
+    cues = answer.profile.cues
+    scale = 1.0 / total if total > 0.0 else 0.0
+    return WindowCoverage(
+        inside=inside * scale,
+        outside=outside * scale,
+        missing=missing * scale,
+        best_inside=float(np.max(share[start:], initial=0.0)),
+        best_outside=float(np.max(share[:start], initial=0.0)),
+        missing_names=tuple(
+            name
+            for name in query.entities
+            if not name.replace(" ", "").isalpha() and index.knows_only(name, absent)
+        ),
+        words=max(query.words, query.length // 3),
+        asks=query.asks,
+        recalls=cues & CUE_RECALL != 0,
+        follows=cues & CUE_FOLLOW_UP != 0,
+    )
+
+
+GATE_MOST_WORDS = 72
+
+
+def may_open(query: TextAnalysis) -> bool:
+    """Whether the gate can open for this question at all, whatever the chat holds.
+
+    Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus; a statement opens the gate
+    only if it points back, or is short and names something. False saves scoring the history.
+    """
+    words = max(query.words, query.length // 3)
+    if words > GATE_MOST_WORDS:
+        return False
+    if query.asks or cues_of(query) & CUE_RECALL:
+        return True
+    named = any(not name.replace(" ", "").isalpha() for name in query.entities)
+    return named and words <= GATE_NAME_WORDS
 
 
 # --------------------------------------------------------------------------------------------------
@@ -5981,23 +7188,39 @@ class RecallNeed:
 
     depth: Literal["none", "light", "deep"]
     reason: str
+    scored: Scored | None = None
 
 
-def need_of_recall(request: Request, scored: Scored, start: int) -> RecallNeed:
-    """The need of the current question for messages before ``start``."""
+def need_of_recall(request: Request, start: int) -> RecallNeed:
+    """The need of the current question for messages before ``start``.
+
+    The history is scored only if the question could need it at all.
+    """
     wish = request.flags.now.recall
     if wish is None and request.settings.recall != "auto":
         wish = request.settings.recall == "always"
     if wish is False or request.question is None:
         return RecallNeed("none", "recall is off for this turn")
-    outside = float(scored.values[:start].max()) if start else 0.0
-    inside = float(scored.values[start:].max()) if start < len(scored.values) else 0.0
-    if wish:
-        return RecallNeed("deep", "recall was asked for")
     query = request.entries[request.question].analysed()
-    if not query.is_question or query.words > 40 or outside <= inside:
-        return RecallNeed("none", "the window holds what the question needs")
-    return RecallNeed("deep", "an older message answers the question better than the window does")
+    if wish is None and not may_open(query):
+        return RecallNeed("none", "the question does not point back")
+    scored = score_history(request)
+    if wish or scored.answer is None:
+        depth: Literal["none", "deep"] = "deep" if wish else "none"
+        return RecallNeed(depth, "recall was asked for", scored)
+    coverage = window_coverage(
+        request.transcript.indexed(request.expired),
+        query,
+        start,
+        upto=request.turn_start,
+        relevance=scored.answer,
+    )
+    if not coverage.open:
+        return RecallNeed("none", "the window holds what the question needs", scored)
+    found = f"{100 * coverage.best_outside:.0f} % against {100 * coverage.best_inside:.0f} %"
+    return RecallNeed(
+        "deep", f"an older message covers more of the question than the window ({found})", scored
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -6011,20 +7234,23 @@ class View:
         in_place: atoms to stand in place, the current turn's apart.
         quoted: atoms to stand in the quoted block.
         shortened: places whose text is replaced, with the new text and its fate.
+        left_out: first messages of atoms of the current turn that are left out.
         reasons: why some messages met their fate.
         scored: relevance, where there was a question to score against.
-        cut, recall_reason, certificate, truncated: for the report.
+        cut, recall_reason, certificate, truncated, warnings: for the report.
     """
 
     in_place: list[Atom]
     quoted: list[Atom] = field(default_factory=list)
     shortened: dict[int, tuple[str, Fate]] = field(default_factory=dict)
+    left_out: set[int] = field(default_factory=set)
     reasons: dict[int, str] = field(default_factory=dict)
     scored: Scored | None = None
     cut: Cut | None = None
     recall_reason: str = ""
     certificate: Certificate | None = None
     truncated: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -6052,12 +7278,11 @@ def build_view(request: Request, view: View) -> Built:
     )
     quoted = list(view.quoted)
     slots: list[Slot] = []
-    atoms = [*view.in_place, *request.current_atoms]
+    current = [a for a in request.current_atoms if a.first not in view.left_out]
+    atoms = [*view.in_place, *current]
     for atom in unrepeated(request, atoms, maker.mended):
         problem = maker.problem_of(atom)
-        if not problem:
-            slots += maker.slots_of(atom)
-        elif atom.system:
+        if not problem or atom.system:
             slots += maker.slots_of(atom)
         else:
             maker.mended.append(f"[{atom.first}] left out of the list: {problem}")
@@ -6068,9 +7293,20 @@ def build_view(request: Request, view: View) -> Built:
         quoted = [*opening, *quoted]
     block = quotation_of(request, quoted)
     if block:
-        slots = put_block(slots, request.question, block, request.profile, request.read)
+        slots = put_block(
+            slots,
+            request.question,
+            block,
+            request.profile,
+            request.read,
+            most_tokens=most_quoted_tokens(request, quoted, block),
+            question_tokens=0
+            if request.question is None
+            else request.entries[request.question].tokens,
+        )
     slots = arrange_slots(slots, request.profile, request.read, maker.mended)
-    tokens = request.count([s.raw for s in slots]) + (LIST_TOKENS if slots else 0)
+    tokens = request.count([s.raw for s in slots if s.most_tokens is None])
+    tokens += sum(s.most_tokens or 0 for s in slots) + (LIST_TOKENS if slots else 0)
     return Built(
         slots=slots,
         tokens=tokens,
@@ -6150,6 +7386,20 @@ def decide(request: Request, policy: str) -> View:
     return stable_view(request) if policy == "stable" else whole_view(request)
 
 
+def decide_in_time(request: Request, policy: str) -> View:
+    """The view that a policy wants; the newest turns that fit once the time is over."""
+    if not request.expired():
+        try:
+            return decide(request, policy)
+        except TimeIsOverError:
+            pass
+    view = window_view(request)
+    view.warnings = (
+        "the deadline passed before the history was scored: the newest turns are sent",
+    )
+    return view
+
+
 def context_start(request: Request) -> int:
     """Where ``!context=N`` lets the history begin; 0 without the flag."""
     wanted = request.flags.now.context
@@ -6169,9 +7419,7 @@ def forced_atoms(request: Request) -> list[Atom]:
     """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages."""
     flags, now = request.flags.by_message, request.flags.now
     wanted = {
-        i
-        for i, f in flags.items()
-        if f.pin or (now.keep_tag is not None and f.tag == now.keep_tag)
+        i for i, f in flags.items() if f.pin or (now.keep_tag is not None and f.tag == now.keep_tag)
     }
     if now.recent:
         size = request.turn_start
@@ -6232,9 +7480,7 @@ def stable_view(request: Request) -> View:
     )
     fresh = window.fresh
     if size > asked:
-        window = replay_window(
-            request.timeline, marks, start=window.start, after=asked, stop=size
-        )
+        window = replay_window(request.timeline, marks, start=window.start, after=asked, stop=size)
         fresh = window.fresh
     if window.fits:
         view.quoted = list(recalled.atoms)
@@ -6248,11 +7494,9 @@ def _recall_beside(
     request: Request, view: View, window: WindowStart, marks: WaterMarks, asked: int
 ) -> tuple[Choice, WindowStart]:
     """What comes back beside the window; a plain question about far back may shrink the window."""
-    scored = score_history(request)
-    view.scored = scored
-    need = need_of_recall(request, scored, window.start)
-    view.recall_reason = need.reason
-    if need.depth == "none":
+    need = need_of_recall(request, window.start)
+    view.recall_reason, view.scored = need.reason, need.scored
+    if need.depth == "none" or need.scored is None:
         return Choice(), window
     settings, line = request.settings, request.timeline
     head = int(line.system_tokens[asked])
@@ -6264,7 +7508,7 @@ def _recall_beside(
     else:
         share = settings.recall_share
     budget = min(free, int(room * share))
-    return choose_atoms(request, scored, 0, window.start, budget, quoted=True), window
+    return choose_atoms(request, need.scored, 0, window.start, budget, quoted=True), window
 
 
 def _shrunk_window(
@@ -6442,7 +7686,7 @@ _LEAST_CLIP_TOKENS = 24
 
 
 def fit_view(request: Request, view: View) -> Built:
-    """Build the view; while it is over the budget, leave out the oldest turn, then what was recalled.
+    """Build the view; while it is over the budget, leave out what was recalled, then old turns.
 
     The view is changed in place, so that the report says what was sent. The result may still be
     over the budget: then the current turn alone is too large.
@@ -6456,7 +7700,7 @@ def fit_view(request: Request, view: View) -> Built:
 
 
 def _give_way(request: Request, view: View, excess: int) -> bool:
-    """Leave out quoted atoms of least relevance, else the oldest turns; False if nothing is left."""
+    """Leave out quoted atoms of least relevance, else the oldest turns; False if none is left."""
     if view.quoted:
         freed, scored = 0, view.scored
         order = sorted(
@@ -6482,6 +7726,9 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         freed += request.tokens_of(atom)
         last_turn = atom.turn
     view.in_place = [a for a in view.in_place if a.system or a.turn > last_turn]
+    turns = request.transcript.turns.view()
+    start = int(turns[last_turn + 1]) if last_turn + 1 < len(turns) else request.turn_start
+    view.cut = _cut_at(request, start)
     return turn <= last_turn
 
 
@@ -6489,19 +7736,20 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
     """The current turn alone, shortened until it fits.
 
     Finished results of the running loop become stubs, the oldest first; then results are clipped;
-    then, if ``on_overflow`` is ``truncate``, the user's own message. The task, the calls and the
-    reasoning stay.
+    then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, the
+    user's own message is clipped. The task and the newest step stay.
 
     Raises:
         BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
     """
     view = View(in_place=[a for a in whole_view(request).in_place if a.system])
-    built = build_view(request, view)
+    view.cut = _cut_at(request, request.turn_start)
+    built = _leave_out_broken(request, view, build_view(request, view))
     needed, allowed = built.tokens, request.allowed or 0
     if built.tokens <= allowed:
         return view, built, None
     if on_overflow != "keep":
-        for shorten in (_stub_results, _clip_results):
+        for shorten in (_stub_results, _clip_results, _leave_out_steps):
             built = shorten(request, view, built)
             if built.tokens <= allowed:
                 return view, built, None
@@ -6512,6 +7760,24 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
     if on_overflow == "raise":
         raise BudgetError(needed, allowed)
     return view, built, Overrun(needed=needed, allowed=allowed)
+
+
+def _leave_out_broken(request: Request, view: View, built: Built) -> Built:
+    """Leave out what can only be quoted, such as a result without its call, if room is short."""
+    lost = [a for a in request.current_atoms if built.quoted.intersection(a.indices)]
+    if not lost or built.tokens <= (request.allowed or 0):
+        return built
+    for atom in lost:
+        view.left_out.add(atom.first)
+        view.reasons[atom.first] = "it cannot stand in the list, and no room is left to quote it"
+    return build_view(request, view)
+
+
+def _cut_at(request: Request, start: int) -> Cut:
+    """A cut that may lie elsewhere at each request."""
+    line = request.timeline
+    older = int(line.tokens[start] - line.system_tokens[start])
+    return Cut(index=start, tokens_dropped=older, declared=True)
 
 
 def _finished_results(request: Request) -> list[tuple[Atom, int]]:
@@ -6530,42 +7796,91 @@ def _stub_results(request: Request, view: View, built: Built) -> Built:
     """
     results = _finished_results(request)
     newest = results[-1][0] if results else None
-    open_results = [i for atom, i in results if atom is not newest]
-    allowed = request.allowed or 0
-    stubs: dict[int, tuple[str, Fate]] = {}
+    stubs: dict[int, str] = {}
     saved: dict[int, int] = {}
-    for i in open_results:
-        text = _ELIDED.format(tokens=request.entries[i].tokens)
-        size = request.counter.count(text) + 8
-        if size < request.entries[i].tokens:
-            stubs[i], saved[i] = (text, Fate.STUB), request.entries[i].tokens - size
-    chosen = _stubs_by_replay(request, built.tokens, allowed, saved)
+    for atom, i in results:
+        text = None if atom is newest else _stub_text(request, i)
+        size = request.counter.count(text) + 8 if text else 0
+        if text and size < request.entries[i].tokens:
+            stubs[i], saved[i] = text, request.entries[i].tokens - size
+    start, size = request.turn_start, len(request.entries)
+    sizes = [request.entries[i].tokens for i in range(start, size)]
+    chosen = _released_by_replay(request, built.tokens - sum(sizes), sizes, saved)
     for i in chosen:
-        view.shortened[i] = stubs[i]
+        view.shortened[i] = (stubs[i], Fate.STUB)
         view.reasons[i] = "an older result of the running turn was elided to save room"
     view.truncated = view.truncated or bool(chosen)
     return build_view(request, view) if chosen else built
 
 
-def _stubs_by_replay(
-    request: Request, total: int, allowed: int, saved: dict[int, int]
-) -> list[int]:
-    """Which results are stubs now, found by replaying the steps of the turn with water marks."""
+def _stub_text(request: Request, i: int) -> str | None:
+    if request.messages[i].role == "tool":
+        return _ELIDED.format(tokens=request.entries[i].tokens)
+    return clip_text(request.messages[i].text, 2 * _LEAST_CLIP_TOKENS, request.counter.count)
+
+
+def _leave_out_steps(request: Request, view: View, built: Built) -> Built:
+    """Leave out the oldest finished steps of the running turn, in steps down to the low mark.
+
+    The task and the newest step stay. Where the turn holds reasoning every step stays, since
+    providers want all of it back until the turn ends.
+    """
     start, size = request.turn_start, len(request.entries)
-    turn_tokens = [request.entries[i].tokens for i in range(start, size)]
-    used = total - sum(turn_tokens)
-    low = used + int((allowed - used) * max(0.5, request.settings.low_water))
+    if any(_holds_reasoning(m) for m in request.messages[start:]):
+        return built
+    sizes = [_shortened_tokens(request, view, i) for i in range(start, size)]
+    steps = [
+        a
+        for a in request.current_atoms[:-1]
+        if not a.system and a.first != request.question and start not in a.indices
+    ]
+    saved = {max(a.indices): sum(sizes[i - start] for i in a.indices) for a in steps}
+    by_end = {max(a.indices): a for a in steps}
+    chosen = _released_by_replay(request, built.tokens - sum(sizes), sizes, saved)
+    for end in chosen:
+        view.left_out.add(by_end[end].first)
+        for i in by_end[end].indices:
+            view.shortened.pop(i, None)
+            view.reasons[i] = "an old step of a running turn that is larger than the budget"
+    view.truncated = view.truncated or bool(chosen)
+    return build_view(request, view) if chosen else built
+
+
+def _holds_reasoning(message: Message) -> bool:
+    shape = message.shape
+    return shape.thinks or shape.reasoning_field or "reasoning" in message.parts
+
+
+def _shortened_tokens(request: Request, view: View, i: int) -> int:
+    if i not in view.shortened:
+        return request.entries[i].tokens
+    return request.counter.count(view.shortened[i][0]) + 8
+
+
+def _released_by_replay(
+    request: Request, base: int, sizes: list[int], saved: dict[int, int]
+) -> list[int]:
+    """What has been let go of by now, oldest first, found by replaying the requests of the turn.
+
+    Args:
+        base: tokens of the view beside the turn.
+        sizes: tokens of each message of the turn.
+        saved: what letting go of the thing that is complete at a place would save, in tokens.
+    """
+    allowed = request.allowed or 0
+    start, used = request.turn_start, base
+    low = base + int((allowed - base) * request.settings.low_water)
     waiting: list[int] = []
     chosen: list[int] = []
-    for k in range(size - start + 1):
+    for k in range(len(sizes) + 1):
         i = start + k
-        at_request = k == size - start or request.messages[i].role == "assistant"
+        at_request = k == len(sizes) or request.messages[i].role == "assistant"
         if at_request and used > allowed:
             while waiting and used > low:
                 chosen.append(waiting[0])
                 used -= saved[waiting.pop(0)]
-        if k < size - start:
-            used += turn_tokens[k]
+        if k < len(sizes):
+            used += sizes[k]
             if i in saved:
                 waiting.append(i)
     return chosen
@@ -6618,6 +7933,438 @@ def list_tokens(request: Request) -> int:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.price: What tokens cost: the price of a model, the cost of a request, what a sum of money buys.
+
+PICODOLLARS = 10**12
+_PICODOLLARS_PER_TOKEN = 10**6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPrice:
+    """The price of a model, in US dollars per million tokens.
+
+    Attributes:
+        input: a token of the prompt that is neither read from a cache nor written to one.
+        output: a token of the answer.
+        cached: a token that is read from the prompt cache; None: it costs as much as ``input``.
+        write: a token that is written to the prompt cache; None: it costs as much as ``input``.
+        long_from: a prompt of more tokens than this is charged at ``long_input`` times the prices
+            of the prompt and ``long_output`` times that of the answer; 0: one price for all.
+        long_input, long_output: these factors, at least 1.
+        cache_from: tokens that a prefix needs before the provider caches it; 0 if not known.
+
+    Raises:
+        SettingsError: a price is negative or not finite, or a factor is below 1.
+    """
+
+    input: float
+    output: float
+    cached: float | None = None
+    write: float | None = None
+    long_from: int = 0
+    long_input: float = 2.0
+    long_output: float = 1.5
+    cache_from: int = 0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = 1 if field.name in ("long_input", "long_output") else 0
+            if value is None and field.name in ("cached", "write"):
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise SettingsError(field.name, value, "a number")
+            if not (least <= value < math.inf):
+                raise SettingsError(field.name, value, f"{least} or above, finite")
+
+    @property
+    def is_free(self) -> bool:
+        """Nothing is charged."""
+        return not (self.input or self.output or self.cached or self.write)
+
+    def dearest_input(self, *, long: bool = False) -> float:
+        """Dollars that a token of a prompt may cost at most: read anew and written to a cache."""
+        price = max(self.input, self.write or 0.0) / 1_000_000
+        return price * self.long_input if long else price
+
+
+class PriceLookup(Protocol):
+    """**Protocol:** knows prices of models. Synchronous, never the network."""
+
+    def get(self, model_id: str | None) -> ModelPrice | None:
+        """The price, or None for a model that it does not know."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenUse:
+    """The tokens of one request, or of several together.
+
+    Attributes:
+        prompt: the whole prompt, the cached part included.
+        cached: of these, read from a cache.
+        written: of these, written to a cache; ``cached + written <= prompt``.
+        completion: tokens of the answer.
+
+    Raises:
+        SettingsError: a count is negative, or the parts exceed the prompt.
+    """
+
+    prompt: int = 0
+    cached: int = 0
+    written: int = 0
+    completion: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.prompt, self.cached, self.written, self.completion) < 0:
+            raise SettingsError("tokens", self, "0 or above")
+        if self.cached + self.written > self.prompt:
+            raise SettingsError("cached + written", self, "at most the prompt")
+
+    def __add__(self, other: TokenUse) -> TokenUse:
+        return TokenUse(
+            prompt=self.prompt + other.prompt,
+            cached=self.cached + other.cached,
+            written=self.written + other.written,
+            completion=self.completion + other.completion,
+        )
+
+    @classmethod
+    def of(cls, prompt: int, cached: int = 0, written: int = 0, completion: int = 0) -> TokenUse:
+        """The use, with counts that contradict each other brought into range."""
+        prompt = max(0, prompt)
+        cached = min(max(0, cached), prompt)
+        return cls(
+            prompt=prompt,
+            cached=cached,
+            written=min(max(0, written), prompt - cached),
+            completion=max(0, completion),
+        )
+
+
+class ReportedUse(Protocol):
+    """**Protocol:** what a provider reported, read; ``stages.counting.Usage`` is one."""
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of the prompt, the cached ones included."""
+        ...
+
+    @property
+    def cached(self) -> int:
+        """Of these, read from the cache."""
+        ...
+
+    @property
+    def written(self) -> int:
+        """Of these, written to the cache."""
+        ...
+
+    @property
+    def completion(self) -> int:
+        """Tokens of the answer."""
+        ...
+
+
+def request_cost(price: ModelPrice, use: TokenUse) -> int:
+    """What one request costs, in picodollars.
+
+    Cost is ``fresh × input + cached × cached price + written × write price + completion × output``,
+    where ``fresh = prompt - cached - written``; a long prompt is charged at the long prices.
+
+    Note:
+        ``use`` must be of one request where ``price.long_from`` is set: two short prompts are not
+        a long one.
+    """
+    long = 0 < price.long_from < use.prompt
+    into, out = (price.long_input, price.long_output) if long else (1.0, 1.0)
+    cached = price.input if price.cached is None else price.cached
+    written = price.input if price.write is None else price.write
+    return (
+        (use.prompt - use.cached - use.written) * _token_picodollars(price.input, into)
+        + use.cached * _token_picodollars(cached, into)
+        + use.written * _token_picodollars(written, into)
+        + use.completion * _token_picodollars(price.output, out)
+    )
+
+
+def _token_picodollars(dollars_per_million: float, factor: float) -> int:
+    return round(dollars_per_million * factor * _PICODOLLARS_PER_TOKEN)
+
+
+def affordable_tokens(budget: Budget, price: ModelPrice | None) -> int:
+    """Input tokens that a budget allows for a model of this price; 0 for no limit.
+
+    The dearest price counts: every token read anew, written to the cache if writing is charged,
+    and the long price where the prompt would be a long one. So the cap holds whatever is cached.
+    """
+    if price is None:
+        return budget.allowed_tokens(None)
+    limit = budget.allowed_tokens(price.dearest_input())
+    if not 0 < price.long_from < limit:
+        return limit
+    return max(price.long_from, budget.allowed_tokens(price.dearest_input(long=True)))
+
+
+def depends_on_price(budget: Budget) -> bool:
+    """Whether a budget has a cap on money, which no price leaves without effect."""
+    return budget.allowed_tokens(None) != budget.allowed_tokens(1.0)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.forecast: What a request sends, and what an untouched chat and a plain window would have sent in its place.
+
+class ChatColumns(Protocol):
+    """**Protocol:** a chat as running sums; ``stages.window.Timeline`` is one."""
+
+    @property
+    def tokens(self) -> NDArray[np.int64]:
+        """Shape (n + 1,): tokens of all messages before each place."""
+        ...
+
+    @property
+    def system_tokens(self) -> NDArray[np.int64]:
+        """Shape (n + 1,): the same for system messages alone."""
+        ...
+
+    @property
+    def turn_starts(self) -> NDArray[np.int64]:
+        """Places where a turn begins, ascending."""
+        ...
+
+    @property
+    def requests(self) -> NDArray[np.int64]:
+        """Places before which a model call was made, ascending."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptForecast:
+    """A prompt before it is sent: its tokens, and how many of them open the prompt before it."""
+
+    prompt: int
+    repeated: int
+
+    def use(
+        self, price: ModelPrice | None, *, caching: bool = True, scale: float = 1.0
+    ) -> TokenUse:
+        """The use to expect.
+
+        Args:
+            price: says from where on a prefix is cached, and whether writing is charged.
+            caching: whether the provider caches this chat at all.
+            scale: provider's tokens per token of ours.
+        """
+        prompt = round(self.prompt * scale)
+        cached = min(prompt, round(self.repeated * scale)) if caching else 0
+        if price is not None and cached < price.cache_from:
+            cached = 0
+        writes = caching and price is not None and price.write is not None
+        writes = writes and price is not None and prompt >= price.cache_from
+        return TokenUse.of(prompt, cached, prompt - cached if writes else 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestForecast:
+    """One request: what is sent, and what two others would have sent for the same turns.
+
+    Attributes:
+        sent: the list that goes out.
+        untouched: the whole chat, nothing cut.
+        window: the newest turns that fit the same room, chosen anew at each request.
+        untouched_fits: whether the whole chat is within the limit of the request; where it is not,
+            it may not have been possible to send it at all.
+    """
+
+    sent: PromptForecast
+    untouched: PromptForecast
+    window: PromptForecast
+    untouched_fits: bool = True
+
+    def with_repeated(self, tokens: int | None) -> RequestForecast:
+        """The same, with the repeated prefix of what is sent known; None leaves it as it is."""
+        if tokens is None:
+            return self
+        known = min(max(0, tokens), self.sent.prompt)
+        return replace(self, sent=replace(self.sent, repeated=known))
+
+
+def forecast_request(
+    line: ChatColumns,
+    *,
+    stop: int,
+    sent: int,
+    overhead: int = 0,
+    room: int | None = None,
+    start: int = 0,
+    fresh_cut: bool = False,
+) -> RequestForecast:
+    """Compare a request with an untouched chat and a plain window.
+
+    Args:
+        line: the chat up to this request, at least.
+        stop: the request; its messages are ``[0, stop)``.
+        sent: tokens of the list that goes out, tools and framing included.
+        overhead: of these, tools and the framing of the list; every list has them.
+        room: tokens that messages may take; None without a limit.
+        start: where the window begins in what is sent.
+        fresh_cut: the list does not begin with the one before it (a declared cut).
+
+    Returns:
+        The forecast. The prefix that an append-only list shares with the one before it is all of
+        the one before; a list whose start moved shares tools and the system messages before its
+        old start; one that begins where a plain window does is taken for that. ``with_repeated``
+        takes what is known better.
+
+    Note:
+        O(log n): binary searches over the sums.
+    """
+    before = _request_before(line, stop)
+    whole = overhead + int(line.tokens[stop])
+    untouched = PromptForecast(
+        prompt=whole, repeated=0 if before is None else overhead + int(line.tokens[before])
+    )
+    window, window_start = _plain_window(line, stop, before, overhead, room)
+    if before is None:
+        repeated = 0
+    elif fresh_cut and start == window_start:
+        repeated = window.repeated
+    elif fresh_cut:
+        repeated = overhead + _moved_prefix(line, 0, start)
+    else:
+        repeated = overhead + _view_tokens(line, min(start, before), before)
+    return RequestForecast(
+        sent=PromptForecast(prompt=sent, repeated=min(sent, repeated)),
+        untouched=untouched,
+        window=window,
+        untouched_fits=room is None or whole <= room + overhead,
+    )
+
+
+def _plain_window(
+    line: ChatColumns, stop: int, before: int | None, overhead: int, room: int | None
+) -> tuple[PromptForecast, int]:
+    """The window that is chosen anew at each request, and where it begins now."""
+    start = _newest_start(line, room, stop)
+    prompt = overhead + _view_tokens(line, start, stop)
+    if before is None:
+        return PromptForecast(prompt=prompt, repeated=0), start
+    earlier = _newest_start(line, room, before)
+    if earlier == start:
+        repeated = overhead + _view_tokens(line, start, before)
+    else:
+        repeated = overhead + _moved_prefix(line, earlier, start)
+    return PromptForecast(prompt=prompt, repeated=min(prompt, repeated)), start
+
+
+def _request_before(line: ChatColumns, stop: int) -> int | None:
+    """The place of the newest model call before this one; None for the first."""
+    found = int(np.searchsorted(line.requests, stop, side="left"))
+    return int(line.requests[found - 1]) if found else None
+
+
+def _view_tokens(line: ChatColumns, start: int, stop: int) -> int:
+    """Tokens of ``[start, stop)`` and of the system messages before it."""
+    return int(line.system_tokens[start] + line.tokens[stop] - line.tokens[start])
+
+
+def _moved_prefix(line: ChatColumns, earlier: int, start: int) -> int:
+    """Tokens that two views share whose starts differ: the system messages up to the first other.
+
+    Both begin with the system messages before ``earlier``; those that stand directly at it are in
+    the later view, too, before anything else.
+    """
+    first = int(line.tokens[earlier] - line.system_tokens[earlier])
+
+    def others(place: int) -> int:
+        return int(line.tokens[place] - line.system_tokens[place])
+
+    places = range(earlier, start + 1)
+    end = bisect_right(places, first, key=others) - 1
+    return int(line.system_tokens[places[end]])
+
+
+def _newest_start(line: ChatColumns, room: int | None, stop: int) -> int:
+    """The earliest turn start whose view fits in the room; the current turn's if none does.
+
+    What lies before a turn start and is no system message only grows with the turns, so a binary
+    search finds the first that leaves little enough.
+    """
+    if room is None:
+        return 0
+    starts = line.turn_starts
+    turns = int(np.searchsorted(starts, max(stop, 1), side="left"))
+    if not turns:
+        return 0
+    needed = int(line.tokens[stop]) - room
+
+    def left_out(k: int) -> int:
+        place = int(starts[k])
+        return int(line.tokens[place] - line.system_tokens[place])
+
+    found = bisect_left(range(turns), needed, key=left_out)
+    return int(starts[min(found, turns - 1)])
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.forecasting: What a request will take, beside what an untouched chat and a plain window would have taken.
+
+def forecast_of(request: Request, report: Report) -> RequestForecast:
+    """The forecast of a request whose list is decided; for the ledger, and for it alone."""
+    cut = report.cut
+    return forecast_request(
+        request.timeline,
+        stop=len(request.entries),
+        sent=report.tokens_after,
+        overhead=report.tool_tokens + LIST_TOKENS,
+        room=None if request.allowed is None else max(0, request.allowed - LIST_TOKENS),
+        start=cut.index if cut is not None else 0,
+        fresh_cut=cut is not None and cut.declared,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.reporting: The account of a request: what became of each message, and the numbers.
+
+def make_report(
+    request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
+) -> Report:
+    """The report; totals that the caller knows better (tools, limits) are filled in there.
+
+    Args:
+        view, built: None if the input went through as it was.
+        overrun: what did not fit, if it went on anyway.
+        before: tokens of the input, list framing included.
+    """
+    line = request.timeline
+    tokens: Sequence[int] = line.tokens[1:] - line.tokens[:-1]  # type: ignore[assignment]
+    counter, size = request.counter, len(request.entries)
+    fates = (
+        dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
+    )
+    scored = view.scored if view is not None else None
+    scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
+    return Report(
+        decisions=DecisionList(tokens, fates, scores, view.reasons if view else {}),
+        tokens_before=before,
+        tokens_after=before if built is None else built.tokens,
+        budget=0,
+        tokenizer=counter.name,
+        estimated=not counter.exact,
+        profile=request.profile.name,
+        cut=view.cut if view else None,
+        recalled=sum(1 for f in fates.values() if f is Fate.RECALLED),
+        recall_reason=view.recall_reason if view else "",
+        certificate=view.certificate if view else None,
+        mended=tuple(built.mended) if built else (),
+        warnings=(*request.flags.warnings, *(view.warnings if view else ())),
+        violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
+        truncated=view.truncated if view else False,
+        infeasible=overrun,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.result: What comes back from a request.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -6628,16 +8375,455 @@ class OrchestratorResult:
         conversation: ``conversation.to_openai_messages()`` is ready to send.
         placements: one for each message of it.
         report: what was kept, recalled, shortened and left out, and why.
+        forecast: what it will take, beside two other ways; ``account_requests`` makes a ledger of
+            it, with the usage that the provider reports.
     """
 
     conversation: Conversation
     placements: tuple[Placement, ...]
     report: Report
+    forecast: RequestForecast
 
     @property
     def token_count(self) -> int:
         """Tokens of the list to send, framing and tools included."""
         return self.report.tokens_after
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.model_names: The names of a model: what hosts, routers, regions and dates add to it, taken off again.
+
+# Hosts that set their own prices for open models: what their maker charges says nothing there.
+_OWN_PRICE_HOSTS = frozenset(
+    "accounts anyscale baseten cerebras cloudflare databricks deepinfra featherless fireworks "
+    "fireworks_ai friendliai groq hf huggingface hyperbolic lambda lemonade llamacpp lm_studio "
+    "lmstudio local localhost nebius novita nscale nvidia nvidia_nim ollama ollama_chat replicate "
+    "sambanova siliconflow together together_ai togethercomputer vllm watsonx".split()
+)
+_DOTTED_PREFIXES = re.compile(
+    r"^(?:us|eu|ap|apac|au|jp|ca|sa|me|af|uk|us-gov|global|anthropic|openai|google|mistral|cohere|"
+    r"deepseek|xai|moonshot|moonshotai|qwen|zai|minimax|amazon|meta)\.(?=[a-z])"
+)
+_VARIANT = re.compile(r":(?:free|beta|extended|thinking|nitro|floor|online|exacto|\d+)$")
+_VERSION_MARK = re.compile(r"(?<=\d)-v\d+$")
+_DATE = re.compile(
+    r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d\d[01]\d[0-3]\d|[01]\d-[0-3]\d|[01]\d-20\d\d)$"
+)
+_STATUS_MARK = re.compile(r"[-@](?:latest|preview|default|\d{3})$")
+_DOTTED_NUMBER = re.compile(r"(?<=\d)\.(?=\d)")
+
+
+def is_free_variant(model_id: str) -> bool:
+    """Whether the name says that nothing is charged: OpenRouter's ``:free``."""
+    return model_id.strip().lower().endswith(":free")
+
+
+def model_name_candidates(model_id: str) -> tuple[str, ...]:
+    """The names under which a model may be found, the one that says most first.
+
+    Taken off, one after the other: variants (``:free``), paths of routers (``openrouter/openai/``),
+    regions and vendors (``us.anthropic.``), versions (``-v1:0``), dates (``-2024-08-06``,
+    ``@20250929``), states (``-latest``, ``-preview``, ``-001``). The dotted version numbers of
+    Claude become dashed ones, as its maker writes them. A number is never a prefix: ``gpt-4.1``
+    stays whole. Four digits alone are no date, since they tell models apart (``gpt-4-1106``).
+
+    A path that names a host with prices of its own (``groq/``, ``ollama/``) is not taken off, nor
+    is a fine-tuned model (``ft:``) the model that it was made from.
+    """
+    name = model_id.strip().lower()
+    if not name:
+        return ()
+    found: dict[str, None] = {name: None}
+    if name.startswith("ft:"):
+        return tuple(found)
+    bare = _VARIANT.sub("", name)
+    found[bare] = None
+    parts = bare.split("/")
+    if not _OWN_PRICE_HOSTS.intersection(parts[:-1]):
+        for k in range(1, len(parts)):
+            if parts[k]:
+                found["/".join(parts[k:])] = None
+    for known in list(found):
+        for shorter in _without_marks(known):
+            found[shorter] = None
+    return tuple(found)
+
+
+def _without_marks(name: str) -> list[str]:
+    """The name less its regions, dates and states, step by step."""
+    steps: list[str] = []
+    while (shorter := _DOTTED_PREFIXES.sub("", name)) != name:
+        name = shorter
+        steps.append(name)
+    for mark in (_VERSION_MARK, _DATE, _STATUS_MARK, _DATE, _STATUS_MARK):
+        shorter = mark.sub("", name)
+        if shorter != name and shorter:
+            name = shorter
+            steps.append(name)
+    dashed = [_DOTTED_NUMBER.sub("-", s) for s in steps or [name] if "claude" in s]
+    return [*steps, *dashed]
+
+
+def without_dotted_prefix(name: str) -> str | None:
+    """The name after its first dot, if a letter stands there: a host's prefix (``mine.gpt-4.1``).
+
+    None where the dot belongs to a version number.
+    """
+    head, dot, rest = name.partition(".")
+    return rest if dot and head and rest[:1].isalpha() and "/" not in head else None
+
+
+def pattern_matches(pattern: str, name: str) -> bool:
+    """Whether a name fits a pattern with ``*``; a star never continues a word or a number.
+
+    ``gpt-4*`` fits ``gpt-4`` and ``gpt-4-turbo``, but neither ``gpt-4o`` nor ``gpt-4.1``; ``gpt-*``
+    fits all four.
+    """
+    return _pattern_regex(pattern).fullmatch(name) is not None
+
+
+def _pattern_regex(pattern: str) -> re.Pattern[str]:
+    pieces = pattern.lower().split("*")
+    text = re.escape(pieces[0])
+    for before, after in pairwise(pieces):
+        text += r"(?:[^a-z0-9._].*)?" if before[-1:].isalnum() else ".*"
+        text += re.escape(after)
+    return re.compile(text, re.DOTALL)
+
+
+def pattern_weight(pattern: str) -> int:
+    """How much a pattern says: its letters other than stars."""
+    return len(pattern) - pattern.count("*")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.price_table: A table of prices: looked up by name, by alias, by pattern, the most specific first.
+
+FREE_MODEL_PRICE = ModelPrice(input=0.0, output=0.0)
+_PRICE_FIELDS = frozenset(f.name for f in fields(ModelPrice))
+_LONG_PRICE_NAMES = {
+    "input_price_per_1m": "input",
+    "cached_price_per_1m": "cached",
+    "write_price_per_1m": "write",
+    "output_price_per_1m": "output",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPricingTable:
+    """Prices of models by name. A model that is not in it has no price: nothing is made up.
+
+    Attributes:
+        entries: prices by lower-case name; a name with ``*`` is a pattern.
+        aliases: lower-case name -> name that is looked up in its place.
+        source: where the prices are taken from, and of which day.
+    """
+
+    entries: Mapping[str, ModelPrice] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @classmethod
+    def empty(cls) -> ModelPricingTable:
+        """No prices: only tokens are counted."""
+        return cls()
+
+    @classmethod
+    def from_dict(cls, data: Any) -> ModelPricingTable:
+        """Read a table from plain values.
+
+        Args:
+            data: ``{"models": {name: {"input": 2.5, "cached": 1.25, "output": 10}}, "aliases":
+                {name: other name}, "source": "..."}``, all in US dollars per million tokens; or
+                the models alone; or a list of them, each with its ``model_id``. The longer names
+                ``input_price_per_1m`` and so on are read, too.
+
+        Raises:
+            SettingsError: it is none of these, or a price is no number or negative.
+        """
+        if isinstance(data, Mapping) and "models" in data:
+            models, aliases, source = data["models"], data.get("aliases"), data.get("source")
+        else:
+            models, aliases, source = data, None, None
+        if isinstance(models, Mapping):
+            rows: Iterable[tuple[Any, Any]] = models.items()
+        elif isinstance(models, list):
+            rows = [(r.get("model_id") if isinstance(r, Mapping) else None, r) for r in models]
+        else:
+            raise SettingsError("models", models, "a mapping of names to prices, or a list")
+        entries = {_price_key(name): _read_price(name, row) for name, row in rows}
+        if aliases is not None and not isinstance(aliases, Mapping):
+            raise SettingsError("aliases", aliases, "a mapping of names to names")
+        others = {_price_key(k): _price_key(v) for k, v in (aliases or {}).items()}
+        return cls(entries, others, str(source or ""))
+
+    def merged(self, other: ModelPricingTable) -> ModelPricingTable:
+        """This table with another laid over it: the other's entries and aliases win."""
+        return ModelPricingTable(
+            {**self.entries, **other.entries},
+            {**self.aliases, **other.aliases},
+            ", ".join(dict.fromkeys(s for s in (other.source, self.source) if s)),
+        )
+
+    def with_aliases(self, aliases: Mapping[str, str]) -> ModelPricingTable:
+        """This table with more names for its models."""
+        return self.merged(ModelPricingTable.from_dict({"models": {}, "aliases": aliases}))
+
+    def get(self, model_id: str | None) -> ModelPrice | None:
+        """The price of a model, or None if the table does not know it.
+
+        An exact name wins over a pattern, and a pattern that says more over one that says less. An
+        alias counts as a name. What hosts add to a name is taken off step by step.
+        """
+        if not model_id:
+            return None
+        names = model_name_candidates(model_id)
+        found = self._find(names)
+        if found is None:
+            rest = next((r for n in names if (r := without_dotted_prefix(n)) is not None), None)
+            found = self._named(model_name_candidates(rest)) if rest else None
+        if found is not None and is_free_variant(model_id):
+            return FREE_MODEL_PRICE
+        return found
+
+    def _find(self, names: tuple[str, ...]) -> ModelPrice | None:
+        found = self._named(names)
+        return self._fitting(names) if found is None else found
+
+    def _named(self, names: tuple[str, ...]) -> ModelPrice | None:
+        """By name or alias; an alias of an alias is none."""
+        for name in names:
+            if "*" not in name and (price := self.entries.get(name)) is not None:
+                return price
+            if (target := self.aliases.get(name)) is not None:
+                others = model_name_candidates(target)
+                exact = (self.entries[n] for n in others if n in self.entries and "*" not in n)
+                price = next(exact, None) or self._fitting(others)
+                if price is not None:
+                    return price
+        return None
+
+    def _fitting(self, names: tuple[str, ...]) -> ModelPrice | None:
+        """By the pattern that says most."""
+        patterns = [p for p in self.entries if "*" in p]
+        for name in names:
+            fitting = [p for p in patterns if pattern_matches(p, name)]
+            if fitting:
+                return self.entries[max(fitting, key=lambda p: (pattern_weight(p), p))]
+        return None
+
+    def estimate_cost(
+        self,
+        model_id: str | None,
+        input_tokens: int,
+        cached_tokens: int = 0,
+        output_tokens: int = 0,
+        written_tokens: int = 0,
+    ) -> float | None:
+        """US dollars of one request; None for a model without a known price.
+
+        Args:
+            model_id: as the request names it.
+            input_tokens: the whole prompt, the cached part included.
+            cached_tokens: of these, read from the cache.
+            output_tokens: tokens of the answer.
+            written_tokens: of the prompt, written to the cache.
+        """
+        price = self.get(model_id)
+        if price is None:
+            return None
+        use = TokenUse.of(input_tokens, cached_tokens, written_tokens, output_tokens)
+        return request_cost(price, use) / PICODOLLARS
+
+
+def _price_key(name: object) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise SettingsError("model_id", name, "a name")
+    return name.strip().lower()
+
+
+def _read_price(name: object, row: object) -> ModelPrice:
+    if isinstance(row, ModelPrice):
+        return row
+    if not isinstance(row, Mapping):
+        raise SettingsError(str(name), row, "a mapping with input and output")
+    values = {_LONG_PRICE_NAMES.get(str(k), str(k)): v for k, v in row.items()}
+    values.pop("model_id", None)
+    unknown = sorted(set(values) - _PRICE_FIELDS)
+    if unknown or not {"input", "output"} <= set(values):
+        raise SettingsError(
+            str(name), row, f"input and output, and of {', '.join(sorted(_PRICE_FIELDS))}"
+        )
+    return ModelPrice(**values)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.list_prices: List prices of well-known models, as their makers published them.
+
+LIST_PRICES_DATE = "2026-11-30"
+
+# US dollars per million tokens: name, input, cached, written, output (- where the maker has none).
+_OPENAI_PRICES = """
+gpt-6.1-sol            2      0.1     2.5    10
+gpt-6-astra            10     1       12.5   50
+gpt-6-sol              2      0.2     2.5    10
+gpt-6-luna             0.1    0.01    0.125  0.5
+gpt-5.6-sol            4      0.4     5      20
+gpt-5.6-terra          2      0.2     2.5    12
+gpt-5.6-luna           0.2    0.02    0.25   1.2
+gpt-5.5                5      0.5     -      30
+gpt-5.5-pro            30     -       -      180
+gpt-5.4                2.5    0.25    -      15
+gpt-5.4-pro            30     -       -      180
+gpt-5.4-mini           0.75   0.075   -      4.5
+gpt-5.4-nano           0.2    0.02    -      1.25
+gpt-5.3-codex          1.75   0.175   -      14
+gpt-5.2                1.75   0.175   -      14
+gpt-5.2-pro            21     -       -      168
+gpt-5.1                1.25   0.125   -      10
+gpt-5.1-codex-mini     0.25   0.025   -      2
+gpt-5                  1.25   0.125   -      10
+gpt-5-codex            1.25   0.125   -      10
+gpt-5-mini             0.25   0.025   -      2
+gpt-5-nano             0.05   0.005   -      0.4
+gpt-5-pro              15     -       -      120
+gpt-4.1                2      0.5     -      8
+gpt-4.1-mini           0.4    0.1     -      1.6
+gpt-4.1-nano           0.1    0.025   -      0.4
+gpt-4o                 2.5    1.25    -      10
+gpt-4o-2024-05-13      5      -       -      15
+gpt-4o-mini            0.15   0.075   -      0.6
+o4-mini                1.1    0.275   -      4.4
+o3                     2      0.5     -      8
+o3-pro                 20     -       -      80
+o3-mini                1.1    0.55    -      4.4
+o1                     15     7.5     -      60
+o1-pro                 150    -       -      600
+gpt-4-turbo            10     -       -      30
+gpt-4-1106-preview     10     -       -      30
+gpt-4-0125-preview     10     -       -      30
+gpt-4                  30     -       -      60
+gpt-4-0613             30     -       -      60
+gpt-3.5-turbo          0.5    -       -      1.5
+gpt-3.5-turbo-0125     0.5    -       -      1.5
+gpt-3.5-turbo-1106     1      -       -      2
+"""
+_ANTHROPIC_PRICES = """
+claude-opus-5-5        4      0.2     5      20
+claude-opus-5          5      0.5     6.25   25
+claude-opus-4-8        5      0.5     6.25   25
+claude-opus-4-7        5      0.5     6.25   25
+claude-opus-4-6        5      0.5     6.25   25
+claude-opus-4-5        5      0.5     6.25   25
+claude-opus-4-1        15     1.5     18.75  75
+claude-sonnet-5-5      2      0.1     2.5    10
+claude-sonnet-5        2      0.2     2.5    10
+claude-sonnet-4-6      3      0.3     3.75   15
+claude-sonnet-4-5      3      0.3     3.75   15
+claude-3-7-sonnet      3      0.3     3.75   15
+claude-3-5-sonnet      3      0.3     3.75   15
+claude-haiku-5-5       0.1    0.01    0.125  0.5
+claude-haiku-4-5       1      0.1     1.25   5
+claude-3-5-haiku       0.8    0.08    1      4
+claude-fable-5-1       10     0.25    12.5   50
+claude-fable-5         10     1       12.5   50
+"""
+_OTHER_PRICES = """
+gemini-4-argon         2      0.1     -      10
+gemini-4-hydrogen      1.5    0.075   -      7.5
+gemini-3.8-flash       0.75   0.075   -      3.75
+gemini-3.7-flash       0.75   0.075   -      3.75
+gemini-3.6-flash       0.75   0.075   -      3.75
+gemini-3.5-flash       1.5    0.15    -      9
+gemini-3.5-flash-lite  0.3    0.03    -      2.5
+gemini-3.1-pro         2      0.2     -      12
+gemini-3.1-flash-lite  0.25   0.025   -      1.5
+gemini-3-flash         0.5    0.05    -      3
+gemini-2.5-pro         1.25   0.125   -      10
+gemini-2.5-flash       0.3    0.03    -      2.5
+gemini-2.5-flash-lite  0.1    0.01    -      0.4
+mistral-large-4        0.7    0.07    -      2.1
+mistral-large-3        0.5    0.05    -      1.5
+mistral-large-2512     0.5    0.05    -      1.5
+mistral-medium-3-5     1.5    0.15    -      7.5
+mistral-medium-2604    1.5    0.15    -      7.5
+mistral-small-2603     0.15   0.015   -      0.6
+codestral-2508         0.3    0.03    -      0.9
+ministral-14b-2512     0.2    0.02    -      0.2
+ministral-8b-2512      0.15   0.015   -      0.15
+ministral-3b-2512      0.1    0.01    -      0.1
+deepseek-v4-pro        1.32   0.044   -      3.96
+deepseek-v4-flash      0.3    0.006   -      1.2
+grok-4.7               2      0.5     -      6
+grok-4.6               2      0.5     -      6
+grok-4.5               2      0.3     -      6
+grok-4.3               1.25   0.2     -      2.5
+kimi-k3.1-pro          2      0.2     -      10
+kimi-k3                3      0.3     -      15
+kimi-k2.6              0.95   0.16    -      4
+glm-5.3                1.4    0.26    -      4.4
+glm-5.3-flash          0.15   0.03    -      0.5
+glm-5                  1      0.2     -      3.2
+glm-4.7                0.6    0.11    -      2.2
+command-a-03-2025      2.5    -       -      10
+command-r-plus-08-2024 2.5    -       -      10
+command-r-08-2024      0.15   -       -      0.6
+command-r7b-12-2024    0.0375 -       -      0.15
+qwen3.8-max            2      0.25    -      6
+qwen3.7-max            2.5    0.5     3.125  7.5
+"""
+
+# Prompts of more tokens cost more: beginning of the name, tokens, factor on input, on output.
+_LONG_PROMPTS = (
+    ("gpt-6", 272_000, 2.0, 1.5),
+    ("gpt-5.6", 272_000, 2.0, 1.5),
+    ("gpt-5.5", 272_000, 2.0, 1.5),
+    ("gpt-5.4", 272_000, 2.0, 1.5),
+    ("claude-haiku-5-5", 100_000, 5.0, 5.0),
+    ("gemini-3.1-pro", 200_000, 2.0, 1.5),
+    ("gemini-2.5-pro", 200_000, 2.0, 1.5),
+    ("grok-4", 200_000, 2.0, 2.0),
+)
+_ONE_PRICE = ("gpt-5.4-mini", "gpt-5.4-nano")
+_LIST_ALIASES = {
+    "gpt-5.6": "gpt-5.6-sol",
+    "mistral-medium-3.5": "mistral-medium-3-5",
+    "mistral-small-latest": "mistral-small-2603",
+    "mistral-medium-latest": "mistral-medium-2604",
+    "codestral-latest": "codestral-2508",
+}
+
+
+@cache
+def list_prices() -> ModelPricingTable:
+    """The prices that come with the package, the same value at each call."""
+    entries: dict[str, ModelPrice] = {}
+    for text, cache_from in ((_OPENAI_PRICES, 1024), (_ANTHROPIC_PRICES, 1024), (_OTHER_PRICES, 0)):
+        for line in text.split("\n"):
+            if line:
+                name, *numbers = line.split()
+                entries[name] = _listed_price(name, numbers, cache_from)
+    source = f"list prices of {LIST_PRICES_DATE}"
+    return ModelPricingTable(entries, _LIST_ALIASES, source)
+
+
+def _listed_price(name: str, numbers: list[str], cache_from: int) -> ModelPrice:
+    dear, cached, write, output = (None if x == "-" else float(x) for x in numbers)
+    matching = (row for row in _LONG_PROMPTS if name.startswith(row[0]) and name not in _ONE_PRICE)
+    _, long_from, long_input, long_output = next(matching, ("", 0, 1.0, 1.0))
+    return ModelPrice(
+        input=dear or 0.0,
+        output=output or 0.0,
+        cached=cached,
+        write=write,
+        long_from=long_from,
+        long_input=long_input,
+        long_output=long_output,
+        cache_from=cache_from,
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -6657,11 +8843,14 @@ class ContextOrchestrator:
         budget: how much may be sent; none means no limit.
         settings: the knobs.
         on_overflow: what to do when the system messages and the current turn alone are too large:
-            ``raise`` a ``BudgetError``, ``truncate`` the user's message, or ``keep`` them as they are.
+            ``raise`` a ``BudgetError``, ``truncate`` the user's message, or ``keep`` them whole.
         token_counter: counts tokens; by default the tokenizer of the model, if its vocabulary is
             on this machine, else an estimate. Never the network.
         flag_cap: tokens to which flags such as ``!full`` may raise the budget; by default no flag
             raises it.
+        prices: what models cost, for a budget in money; by default their list prices.
+
+        memory: what is remembered between requests; by default the process shares one.
 
     Raises:
         SettingsError: a setting is not allowed.
@@ -6675,6 +8864,8 @@ class ContextOrchestrator:
         on_overflow: OnOverflow = "raise",
         token_counter: TokenCounter | None = None,
         flag_cap: int | None = None,
+        prices: PriceLookup | None = None,
+        memory: PipelineMemory | None = None,
     ) -> None:
         if on_overflow not in OVERFLOW_CHOICES:
             raise SettingsError("on_overflow", on_overflow, ", ".join(OVERFLOW_CHOICES))
@@ -6683,8 +8874,8 @@ class ContextOrchestrator:
         self.on_overflow: OnOverflow = on_overflow
         self._counter = token_counter
         self._flag_cap = flag_cap
-        self._contents = ContentMemory(self.settings.memory_bytes)
-        self._chats: ChatMemory[Transcript] = ChatMemory()
+        self.prices: PriceLookup = prices if prices is not None else list_prices()
+        self._memory = memory if memory is not None else process_memory()
 
     async def process(
         self,
@@ -6698,9 +8889,19 @@ class ContextOrchestrator:
         session_id: str | None = None,
         policy: str | None = None,
         budget: Budget | None = None,
+        deadline: float | None = None,
     ) -> OrchestratorResult:
-        """The same as ``process_sync``, with the work off the event loop."""
-        return await asyncio.to_thread(
+        """The same as ``process_sync``, with the work off the event loop.
+
+        Args:
+            deadline: seconds after which scoring is given up and the newest turns are sent instead,
+                with the same guarantees; the report says so. None waits.
+
+        A cancelled task ends its work at the next step.
+        """
+        given_up = threading.Event()
+        timer = asyncio.get_running_loop().call_later(deadline, given_up.set) if deadline else None
+        work = asyncio.to_thread(
             self.process_sync,
             conversation,
             model_id=model_id,
@@ -6711,7 +8912,16 @@ class ContextOrchestrator:
             session_id=session_id,
             policy=policy,
             budget=budget,
+            expired=given_up.is_set,
         )
+        try:
+            return await work
+        except asyncio.CancelledError:
+            given_up.set()
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     def process_sync(
         self,
@@ -6725,6 +8935,7 @@ class ContextOrchestrator:
         session_id: str | None = None,
         policy: str | None = None,
         budget: Budget | None = None,
+        expired: Callable[[], bool] | None = None,
     ) -> OrchestratorResult:
         """The list that the model should see now.
 
@@ -6738,12 +8949,14 @@ class ContextOrchestrator:
             session_id: whose chat; plays no part in what is chosen.
             policy: over the settings' policy, for this request.
             budget: over the orchestrator's budget, for this request.
+            expired: asked between steps; once it says True, scoring is given up and the newest
+                turns are sent instead.
 
         Returns:
             The caller's own objects in order, unless something had to be cut or mended.
 
         Raises:
-            BudgetError: the part that may not be cut is too large, and ``on_overflow`` is ``raise``.
+            BudgetError: what may not be cut is too large, and ``on_overflow`` is ``raise``.
             SettingsError: an unknown profile or policy.
         """
         name = policy or self.settings.policy
@@ -6752,12 +8965,19 @@ class ContextOrchestrator:
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         tool_tokens = count_tools(tools, counter) if tools else 0
         reserve = max(0, output_reserve or 0)
-        limit = (budget or self.budget).allowed_tokens(None)
-        entries = self._contents.read_all(conversation.raw)
-        flags = strip_flags(conversation.raw, entries, self._contents, self.settings)
+        cap = budget if budget is not None else self.budget
+        price = self.prices.get(model_id)
+        limit = affordable_tokens(cap, price)
+        entries = self._memory.contents.read_all(conversation.raw)
+        flags = strip_flags(conversation.raw, entries, self._memory.contents, self.settings)
+        if price is None and depends_on_price(cap):
+            unknown = f"the price of {model_id or 'no model'} is not known: money sets no limit"
+            flags = replace(flags, warnings=(*flags.warnings, unknown))
         count_entries(flags.entries, counter)
         finished = flags.entries[: last_turn_start(flags.entries)]
-        transcript = self._chats.find(finished, counter.name, lambda: Transcript(counter.name))
+        transcript = self._memory.chats.find(
+            finished, counter.name, lambda: Transcript(counter.name)
+        )
         try:
             known = len(transcript.entries)
             if known < len(finished):
@@ -6769,16 +8989,19 @@ class ContextOrchestrator:
                 transcript=transcript,
                 profile=profile_of(model_id, profile),
                 counter=counter,
-                memory=self._contents,
-                settings=_settings_by_flags(self.settings, flags.now.pair_coherence, flags.now.tool_penalty),
+                memory=self._memory.contents,
+                settings=_settings_by_flags(
+                    self.settings, flags.now.pair_coherence, flags.now.tool_penalty
+                ),
                 flags=flags,
                 allowed=max(0, limit - tool_tokens - reserve) if limit else None,
+                expired=expired if expired is not None else _never,
             )
             return self._answer(
                 conversation, request, flags.now.policy or name, limit, tool_tokens, reserve
             )
         finally:
-            self._chats.release(transcript)
+            self._memory.chats.release(transcript)
 
     def drain(self) -> None:
         """Finish the work that is done after an answer. There is none without a summariser."""
@@ -6804,8 +9027,14 @@ class ContextOrchestrator:
         if fits and _is_fine(request):
             view, built, overrun = None, None, None
         else:
-            view, built, overrun = self._decide(request, policy, fits)
-        report = _make_report(request, view, built, overrun, before)
+            try:
+                view, built, overrun = self._decide(request, policy, fits)
+            except BudgetError as error:
+                raise BudgetError(error.needed + tool_tokens + reserve, limit) from None
+            if overrun is not None:
+                needed = overrun.needed + tool_tokens + reserve
+                overrun = Overrun(needed=needed, allowed=limit)
+        report = make_report(request, view, built, overrun, before)
         report = replace(
             report,
             policy=policy,
@@ -6815,34 +9044,41 @@ class ContextOrchestrator:
             tokens_before=before + tool_tokens,
             tokens_after=report.tokens_after + tool_tokens,
         )
+        forecast = forecast_of(request, report)
         if built is None:
             placements = tuple(
                 Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw)
             )
             return OrchestratorResult(
-                conversation=conversation, placements=placements, report=report
+                conversation=conversation, placements=placements, report=report, forecast=forecast
             )
         placements = tuple(
             Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate)
             for s in built.slots
         )
         sent = Conversation(tuple(p.message for p in placements), conversation.session_id)
-        return OrchestratorResult(conversation=sent, placements=placements, report=report)
+        return OrchestratorResult(
+            conversation=sent, placements=placements, report=report, forecast=forecast
+        )
 
     def _decide(
         self, request: Request, policy: str, fits: bool
     ) -> tuple[View, Built, Overrun | None]:
-        """The view by the policy; by the whole history if that fits; by the turn alone if it must."""
+        """The whole history if that fits, else the policy's view, else the turn alone."""
         if fits or policy == "off":
             view = whole_view(request)
             built = fit_view(request, view) if policy != "off" else _build_whole(request, view)
             if request.allowed is None or built.tokens <= request.allowed or policy == "off":
                 return view, built, None
-        view = decide(request, policy)
+        view = decide_in_time(request, policy)
         built = fit_view(request, view)
         if request.allowed is None or built.tokens <= request.allowed:
             return view, built, None
         return shorten_turn(request, self.on_overflow)
+
+
+def _never() -> bool:
+    return False
 
 
 def model_counter(model_id: str | None, scale_by_family: bool) -> TokenCounter:
@@ -6875,36 +9111,6 @@ def _settings_by_flags(
     if pair_coherence is not None:
         settings = replace(settings, pair_coherence=pair_coherence)
     return settings if tool_penalty is None else replace(settings, tool_penalty=tool_penalty)
-
-
-def _make_report(
-    request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
-) -> Report:
-    line = request.timeline
-    tokens: Sequence[int] = line.tokens[1:] - line.tokens[:-1]  # type: ignore[assignment]
-    counter, size = request.counter, len(request.entries)
-    fates = (
-        dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
-    )
-    scores = view.scored.values if view is not None and view.scored is not None else ()
-    return Report(
-        decisions=DecisionList(tokens, fates, scores, view.reasons if view else {}),
-        tokens_before=before,
-        tokens_after=before if built is None else built.tokens,
-        budget=0,
-        tokenizer=counter.name,
-        estimated=not counter.exact,
-        profile=request.profile.name,
-        cut=view.cut if view else None,
-        recalled=sum(1 for f in fates.values() if f is Fate.RECALLED),
-        recall_reason=view.recall_reason if view else "",
-        certificate=view.certificate if view else None,
-        mended=tuple(built.mended) if built else (),
-        warnings=request.flags.warnings,
-        violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
-        truncated=view.truncated if view else False,
-        infeasible=overrun,
-    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -6955,6 +9161,134 @@ def base_entry(request: Any, model_id: str) -> Mapping[str, Any]:
     models = getattr(state, "MODELS", None)
     entry = models.get(model_id) if models and model_id else None
     return entry if isinstance(entry, Mapping) else {}
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.turn: Notes on a turn that wait in the host's own metadata: for the next tool step, and for the usage.
+
+TURN_NOTES_KEY = "eunoe"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnNotes:
+    """Plain facts about the first step of a turn, and the count of its newest one.
+
+    Attributes:
+        counted: tokens of the newest request by our count; 0 before the first.
+        left_out: messages that the first step left out.
+        recalled: messages that it recalled.
+        block: place of the recalled block in what it returned; -1 without one.
+        flags: (place, flags as written, length of the text without them) for each message that
+            it returned without its flags.
+        allowed: tokens that the newest request might take; 0 if no status line is to be shown.
+        shown: what the status line of the newest request said after the sizes.
+    """
+
+    counted: int = 0
+    left_out: int = 0
+    recalled: int = 0
+    block: int = -1
+    flags: tuple[tuple[int, str, int], ...] = ()
+    allowed: int = 0
+    shown: str = ""
+
+
+def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
+    """The notes; empty ones at the first step or where something else lies in their place."""
+    stored = (metadata or {}).get(TURN_NOTES_KEY)
+    if not isinstance(stored, Mapping):
+        return TurnNotes()
+    counted, left_out, recalled, block, allowed = (
+        value if type(value := stored.get(name)) is int else -1 if name == "block" else 0
+        for name in ("counted", "left_out", "recalled", "block", "allowed")
+    )
+    flags = stored.get("flags")
+    listed = flags if isinstance(flags, (tuple, list)) else ()
+    return TurnNotes(
+        counted=counted,
+        left_out=left_out,
+        recalled=recalled,
+        block=block,
+        flags=tuple((note[0], note[1], note[2]) for note in listed if _is_flag_note(note)),
+        allowed=allowed,
+        shown=str(stored.get("shown") or ""),
+    )
+
+
+def _is_flag_note(value: object) -> bool:
+    return isinstance(value, (tuple, list)) and [type(x) for x in value] == [int, str, int]
+
+
+def write_turn_notes(metadata: Mapping[str, Any] | None, notes: TurnNotes) -> None:
+    """Leave the notes for the next step, where the host gave us a place."""
+    if isinstance(metadata, dict):
+        metadata[TURN_NOTES_KEY] = asdict(notes)
+
+
+def with_flags_again(
+    notes: TurnNotes, messages: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """The messages as the user wrote them: the flags that the first step took out are back."""
+    restored = list(messages)
+    for place, text, rest in notes.flags:
+        message = restored[place] if 0 <= place < len(restored) else {}
+        content = message.get("content")
+        if isinstance(content, str) and len(content) == rest + len(ELISION):
+            restored[place] = {**message, "content": text + content.removeprefix(ELISION)}
+    return restored
+
+
+def next_turn_notes(
+    notes: TurnNotes,
+    messages: Sequence[Mapping[str, Any]],
+    placements: Sequence[Placement],
+    report: Report,
+    counted: int,
+) -> TurnNotes:
+    """The notes after a step: those of the first one stay, the count is of the newest.
+
+    Args:
+        notes: of the steps before.
+        messages: what the step was given.
+        placements: what it returned.
+        report: of the step.
+        counted: tokens of its request.
+    """
+    if notes.counted:
+        return replace(notes, counted=counted)
+    counts = report.counts()
+    block = next((n for n, p in enumerate(placements) if p.fate is Fate.RECALLED), -1)
+    return TurnNotes(
+        counted=counted,
+        left_out=counts.get(Fate.DROPPED, 0),
+        recalled=report.recalled if block >= 0 else 0,
+        block=block,
+        flags=tuple(_flags_taken_out(messages, placements)),
+    )
+
+
+def _flags_taken_out(
+    messages: Sequence[Mapping[str, Any]], placements: Sequence[Placement]
+) -> Iterator[tuple[int, str, int]]:
+    """Where in the output a message lacks the flags it began with; not in lists of parts."""
+    for place, placed in enumerate(placements):
+        if placed.index is None or not placed.changed:
+            continue
+        before = messages[placed.index].get("content")
+        after = placed.message.get("content")
+        if not isinstance(before, str) or not isinstance(after, str):
+            continue
+        rest = after.removeprefix(ELISION)
+        if rest != after and before.startswith("!") and before.endswith(rest):
+            yield place, before.removesuffix(rest), len(rest)
+
+
+def still_recalled(notes: TurnNotes, report: Report) -> int:
+    """How many messages the block of the first step still shows to this one."""
+    if not 0 <= notes.block < len(report.decisions):
+        return 0
+    kept = report.decisions[notes.block].fate in (Fate.KEPT, Fate.RECALLED)
+    return notes.recalled if kept else 0
 
 
 # --------------------------------------------------------------------------------------------------
@@ -7114,8 +9448,8 @@ class FilterValves(ForgivingModel):
         ge=0,
         le=95,
         title="Room for a deep recall (%)",
-        description="The same for a question that plainly asks for what lies far back; recent "
-        "turns make room for that one answer. 0: the preset's.",
+        description="Share of the budget when a question plainly asks for what lies far back; "
+        "recent turns make room for that one answer. 0: the preset's.",
     )
     recall_floor: float = Field(
         default=0.05,
@@ -7313,10 +9647,14 @@ _WINDOW_PATHS = (
     ("meta", "n_ctx_train"),
 )
 
-# Windows of models whose servers do not report them; the first prefix that matches counts.
+# What Ollama loads when nobody says `num_ctx`; a longer prompt is cut silently there.
+# Source: Ollama FAQ, "How can I specify the context window size?"
+_OLLAMA_WINDOW = 4_096
+
+# Input windows of hosted models that no list reports; the first prefix that matches counts.
 # Source: the providers' model pages.
 _WINDOW_BY_PREFIX = (
-    ("gpt-5", 400_000),
+    ("gpt-5", 272_000),
     ("gpt-4.1", 1_047_576),
     ("gpt-4o", 128_000),
     ("gpt-4-turbo", 128_000),
@@ -7328,8 +9666,9 @@ _WINDOW_BY_PREFIX = (
     ("o4", 200_000),
     ("claude", 200_000),
     ("gemini", 1_048_576),
-    ("deepseek", 128_000),
-    ("mistral-large", 128_000),
+    ("deepseek-chat", 128_000),
+    ("deepseek-reasoner", 128_000),
+    ("mistral-large-", 128_000),
 )
 
 
@@ -7350,6 +9689,8 @@ def find_window(body: Mapping[str, Any], model: Mapping[str, Any], base: Mapping
         for path in _WINDOW_PATHS:
             if size := _window_number(_window_at(entry, path)):
                 return size
+    if "ollama" in (model.get("owned_by"), base.get("owned_by")):
+        return _OLLAMA_WINDOW
     names = [str(entry.get("id") or "") for entry in (base, model)] + [str(body.get("model") or "")]
     return next((size for name in names if (size := _window_by_name(name))), 0)
 
@@ -7436,6 +9777,7 @@ class FilterRequest:
         model_prompt: the model's own system prompt, which the host adds after us.
         user: settings of the user.
         chat: id of the chat; empty for a program.
+        earlier: notes of the steps of this turn before.
     """
 
     body: Mapping[str, Any]
@@ -7444,6 +9786,7 @@ class FilterRequest:
     model_prompt: str
     user: FilterUserValves
     chat: str
+    earlier: TurnNotes
 
 
 async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
@@ -7463,6 +9806,7 @@ async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
         model_prompt=str(prompt or ""),
         user=user,
         chat=str(metadata.get("chat_id") or ""),
+        earlier=read_turn_notes(metadata),
     )
 
 
@@ -7495,15 +9839,15 @@ class FilterOutcome:
     Attributes:
         messages: to send.
         report: of the pipeline.
-        counted: tokens of the request by our count, the model's own prompt included.
-        sent: the same with the correction that usage reports taught.
+        notes: on this turn, for its next step.
+        sent: tokens of the request, the model's own prompt included.
         allowed: tokens that it may take, the same included.
         parts: (what is sent, its tokens) in order, for the comparison with the next request.
     """
 
     messages: list[Any]
     report: Report
-    counted: int
+    notes: TurnNotes
     sent: int
     allowed: int
     parts: tuple[tuple[object, int], ...]
@@ -7534,7 +9878,7 @@ def fit_request(
 
     Args:
         request: of the host.
-        valves: of the operator, as stored.
+        valves: of the operator, resolved for the model.
         shelf: orchestrators made before.
         factor: real tokens for each that we count, at least 1.
 
@@ -7542,17 +9886,16 @@ def fit_request(
         BudgetError: it does not fit and the valves say "refuse".
     """
     model_id = str(request.body.get("model") or "")
-    chosen = resolve_valves(valves, model_id)
     real_model = base_model_id(request.model) or model_id
-    messages: Sequence[Mapping[str, Any]] = request.body["messages"]
+    messages = with_flags_again(request.earlier, request.body["messages"])
     prompt_tokens = _own_prompt_tokens(request.model_prompt, messages, real_model)
-    allowed = allowed_tokens(request, chosen)
-    engine = shelf.engine(settings_of(chosen), _OVERFLOW_MODES[chosen.on_overflow])
+    allowed = allowed_tokens(request, valves)
+    engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow])
     tools = request.body.get("tools")
     result = engine.process_sync(
         Conversation.from_openai_messages(messages, session_id=request.chat or None),
         model_id=real_model or None,
-        profile=None if chosen.provider_rules == "auto" else chosen.provider_rules,
+        profile=None if valves.provider_rules == "auto" else valves.provider_rules,
         tools=tools if isinstance(tools, list) else None,
         output_reserve=0,
         budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
@@ -7561,7 +9904,7 @@ def fit_request(
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),
         report=result.report,
-        counted=counted,
+        notes=next_turn_notes(request.earlier, messages, result.placements, result.report, counted),
         sent=math.ceil(counted * factor),
         allowed=allowed,
         parts=_filter_sent_parts(tools, result.placements, result.report),
@@ -7598,7 +9941,7 @@ def settings_of(valves: FilterValves) -> Settings:
         pair_coherence=valves.pair_coherence,
         tool_penalty=valves.tool_penalty,
         read_flags=valves.read_flags,
-        locked_flags=_locked_flag_names(valves.locked_flags),
+        locked_flags=locked_flag_names(valves.locked_flags),
     )
 
 
@@ -7606,7 +9949,8 @@ def _filter_recall_mode(name: str) -> Literal["auto", "always", "never"]:
     return "always" if name == "always" else "never" if name == "never" else "auto"
 
 
-def _locked_flag_names(text: str) -> tuple[str, ...]:
+def locked_flag_names(text: str) -> tuple[str, ...]:
+    """The flags that a valve names: "!Full, target" are ("full", "target")."""
     names = {name.strip().lstrip("!").lower() for name in text.split(",")}
     return tuple(sorted(names - {"", "none"}))
 
@@ -7682,48 +10026,187 @@ def _view_fingerprint(value: object) -> bytes:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.status: The one line above an answer, and the recalled messages as sources.
+# eunoe.stages.accounting.ledger: The account of a chat, or of many: tokens, money, and what two other ways would have cost.
 
-# The tools are named in the line when they take more than a quarter of what is allowed.
-_STATUS_TOOL_SHARE = 4
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Sums over requests.
 
-
-def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | None) -> str:
-    """What was done, in one line.
-
-    Args:
-        report: of this request.
-        sent: tokens of the request, the model's own prompt included.
-        allowed: tokens that it may take; 0 without a limit.
-        unchanged: tokens at its start that are the same as in the request before, if known.
+    Attributes:
+        requests: how many.
+        prompt: tokens sent, the cached part included.
+        cached: of these, read from the cache.
+        written: of these, written to the cache.
+        completion: tokens of the answers.
+        cost: picodollars (1e-12 US dollars) of the requests whose price is known.
+        unpriced: requests whose price is not known.
     """
-    about = "≈" if report.estimated else ""
-    parts = [f"sent {about}{short_number(sent)}" + (f" of {short_number(allowed)}" * bool(allowed))]
-    if unchanged:
-        parts.append(f"{short_number(unchanged)} unchanged")
-    counts = report.counts()
-    for fate, words in (
-        (Fate.RECALLED, "recalled"),
-        (Fate.SUMMARISED, "summarised"),
-        (Fate.GIST, "shortened"),
-        (Fate.STUB, "tool results elided"),
-        (Fate.DROPPED, "left out"),
-    ):
-        if number := counts.get(fate.value):
-            parts.append(f"{number} {words}")
-    if report.truncated:
-        parts.append("too long, shortened")
-    if report.tool_tokens * _STATUS_TOOL_SHARE > allowed > 0:
-        parts.append(f"tools take {short_number(report.tool_tokens)}")
-    if report.infeasible is not None:
-        parts.append("over the limit")
-    if report.mended:
-        parts.append(f"{len(report.mended)} mended")
-    return " · ".join(parts)
+
+    requests: int = 0
+    prompt: int = 0
+    cached: int = 0
+    written: int = 0
+    completion: int = 0
+    cost: int = 0
+    unpriced: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(**{n: getattr(self, n) + getattr(other, n) for n in _TALLY_FIELDS})
+
+    @property
+    def cost_usd(self) -> float:
+        """US dollars of the requests whose price is known."""
+        return self.cost / PICODOLLARS
+
+    @classmethod
+    def of(cls, use: TokenUse, price: ModelPrice | None) -> Tally:
+        """One request."""
+        return cls(
+            requests=1,
+            prompt=use.prompt,
+            cached=use.cached,
+            written=use.written,
+            completion=use.completion,
+            cost=0 if price is None else request_cost(price, use),
+            unpriced=int(price is None),
+        )
 
 
-def short_number(tokens: int) -> str:
-    """A number in three or four characters: 950, 7.9k, 128k, 1.2M."""
+_TALLY_FIELDS = tuple(f.name for f in fields(Tally))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What was sent, and what two other ways would have sent for the same requests.
+
+    Attributes:
+        sent: reported by the provider in ``Ledger.measured``, estimated in ``Ledger.estimated``.
+        untouched: the whole chat each time; always simulated.
+        window: the newest turns that fit; always simulated.
+        untouched_over: requests whose whole chat was larger than their limit.
+    """
+
+    sent: Tally = field(default_factory=Tally)
+    untouched: Tally = field(default_factory=Tally)
+    window: Tally = field(default_factory=Tally)
+    untouched_over: int = 0
+
+    def __add__(self, other: Account) -> Account:
+        return Account(
+            sent=self.sent + other.sent,
+            untouched=self.untouched + other.untouched,
+            window=self.window + other.window,
+            untouched_over=self.untouched_over + other.untouched_over,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """The account of any number of requests.
+
+    Attributes:
+        measured: requests whose usage was reported.
+        estimated: requests without a report.
+    """
+
+    measured: Account = field(default_factory=Account)
+    estimated: Account = field(default_factory=Account)
+
+    def __add__(self, other: Ledger) -> Ledger:
+        return Ledger(
+            measured=self.measured + other.measured, estimated=self.estimated + other.estimated
+        )
+
+    @property
+    def total(self) -> Account:
+        """Measured and estimated figures together."""
+        return self.measured + self.estimated
+
+    @property
+    def is_measured(self) -> bool:
+        """Every request was reported."""
+        return not self.estimated.sent.requests and bool(self.measured.sent.requests)
+
+    @property
+    def saved_usd(self) -> float:
+        """US dollars less than an untouched chat would have cost; below 0 if more. An estimate."""
+        total = self.total
+        return (total.untouched.cost - total.sent.cost) / PICODOLLARS
+
+    @property
+    def saved_against_window_usd(self) -> float:
+        """US dollars less than a plain window would have cost; below 0 if more. An estimate."""
+        total = self.total
+        return (total.window.cost - total.sent.cost) / PICODOLLARS
+
+    @classmethod
+    def merge(cls, ledgers: Sequence[Ledger]) -> Ledger:
+        """The sum of any number of ledgers."""
+        total = cls()
+        for ledger in ledgers:
+            total = total + ledger
+        return total
+
+    def flat(self) -> dict[str, int]:
+        """Every figure that is not 0 under a flat name, such as ``measured.sent.prompt``."""
+        found: dict[str, int] = {}
+        for kind, account in (("measured", self.measured), ("estimated", self.estimated)):
+            for way in ("sent", "untouched", "window"):
+                tally = getattr(account, way)
+                for name in _TALLY_FIELDS:
+                    found[f"{kind}.{way}.{name}"] = getattr(tally, name)
+            found[f"{kind}.untouched_over"] = account.untouched_over
+        return {name: value for name, value in found.items() if value}
+
+    @classmethod
+    def from_flat(cls, figures: Mapping[str, Any]) -> Ledger:
+        """Read what ``flat`` wrote; unknown names and what is no whole number are left out."""
+        sound = {str(k): n for k, v in figures.items() if (n := _whole_figure(v)) is not None}
+
+        def account(kind: str) -> Account:
+            ways = {
+                way: Tally(**{n: sound.get(f"{kind}.{way}.{n}", 0) for n in _TALLY_FIELDS})
+                for way in ("sent", "untouched", "window")
+            }
+            return Account(**ways, untouched_over=sound.get(f"{kind}.untouched_over", 0))
+
+        return cls(measured=account("measured"), estimated=account("estimated"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that ``json.dumps`` takes: every figure, then what people ask for first."""
+        return {
+            "figures": self.flat(),
+            "requests": self.total.sent.requests,
+            "cost_usd": self.total.sent.cost_usd,
+            "saved_usd": self.saved_usd,
+            "measured": self.is_measured,
+        }
+
+    @classmethod
+    def from_dict(cls, data: object) -> Ledger:
+        """Read what ``to_dict`` wrote; an empty ledger from what is none."""
+        figures = data.get("figures") if isinstance(data, Mapping) else None
+        return cls.from_flat(figures) if isinstance(figures, Mapping) else cls()
+
+
+def _whole_figure(value: object) -> int | None:
+    if isinstance(value, str | bytes):
+        try:
+            return int(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.status_text: Short pieces of text on what a request took, for a status line.
+
+STATUS_SEPARATOR = " · "
+_SMALLEST_MONEY = 0.0005
+
+
+def token_text(tokens: int) -> str:
+    """A count in few characters: 950, 7.9k, 128k, 1.2M."""
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
         if tokens >= size:
             text = f"{tokens / size:.1f}" if tokens < 100 * size else f"{tokens // size}"
@@ -7731,22 +10214,138 @@ def short_number(tokens: int) -> str:
     return str(tokens)
 
 
-def status_event(text: str) -> dict[str, Any]:
-    """The host's event for a finished status line."""
-    return {"type": "status", "data": {"description": text, "done": True}}
+def money_text(dollars: float) -> str:
+    """Dollars in few characters: $0.011, $1.24, $312; ``<$0.001`` for less than can be shown."""
+    if dollars < 0:
+        return f"-{money_text(-dollars)}"
+    if dollars >= 100:
+        return f"${dollars:,.0f}"
+    if dollars >= 1:
+        return f"${dollars:.2f}"
+    if dollars == 0:
+        return "$0"
+    return f"${dollars:.3f}" if dollars >= _SMALLEST_MONEY else "<$0.001"
 
 
-def source_events(report: Report, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One of the host's citation events for each recalled message of text."""
-    events = []
-    for decision in report.decisions:
-        content = messages[decision.index].get("content")
-        if decision.fate is Fate.RECALLED and isinstance(content, str):
-            role = messages[decision.index].get("role")
-            name = f"Message {decision.index + 1} of this chat ({role})"
-            data = {"source": {"name": name}, "document": [content], "metadata": [{"source": name}]}
-            events.append({"type": "citation", "data": data})
-    return events
+def sent_piece(ledger: Ledger, *, allowed: int = 0) -> str:
+    """``sent 7.9k of 8k``: tokens of all requests in the ledger; "" if there are none."""
+    sent = ledger.total.sent
+    if not sent.requests:
+        return ""
+    about = "" if ledger.is_measured else "≈"
+    limit = f" of {token_text(allowed)}" if allowed and sent.requests == 1 else ""
+    return f"sent {about}{token_text(sent.prompt)}{limit}"
+
+
+def cache_piece(ledger: Ledger) -> str:
+    """``6.1k from cache``; "" if nothing came from it."""
+    cached = ledger.total.sent.cached
+    about = "" if ledger.is_measured else "≈"
+    return f"{about}{token_text(cached)} from cache" if cached else ""
+
+
+def recalled_piece(recalled: int) -> str:
+    """``3 recalled``; "" for none."""
+    return f"{recalled} recalled" if recalled > 0 else ""
+
+
+def cost_piece(ledger: Ledger) -> str:
+    """``cost $0.004``; "" if no price is known, or nothing is charged."""
+    sent = ledger.total.sent
+    if sent.unpriced or not sent.cost:
+        return ""
+    about = "" if ledger.is_measured else "≈"
+    return f"cost {about}{money_text(sent.cost_usd)}"
+
+
+def saved_piece(ledger: Ledger) -> str:
+    """``saved ≈$0.011`` against an untouched chat, ``≈$0.002 dearer`` if it would have cost less.
+
+    "" if no price is known, or the difference is too small to show.
+    """
+    total = ledger.total
+    saved = (total.untouched.cost - total.sent.cost) / PICODOLLARS
+    if total.sent.unpriced or abs(saved) < _SMALLEST_MONEY:
+        return ""
+    return f"saved ≈{money_text(saved)}" if saved > 0 else f"≈{money_text(-saved)} dearer"
+
+
+def accounting_line(ledger: Ledger, *, allowed: int = 0, recalled: int = 0) -> str:
+    """All pieces of one request or turn, joined; the pieces that say nothing are left out."""
+    pieces = (
+        sent_piece(ledger, allowed=allowed),
+        cache_piece(ledger),
+        recalled_piece(recalled),
+        saved_piece(ledger),
+    )
+    return STATUS_SEPARATOR.join(piece for piece in pieces if piece)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.billing: What a report of usage charges: of one call, or the sum over the calls of a tool loop.
+
+_DETAIL_HOLDERS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
+
+
+def billed_use(usage: object, read: ReportedUse | None) -> TokenUse | None:
+    """The tokens that are charged.
+
+    Args:
+        usage: the report as it came.
+        read: the same, read as one call (``stages.counting.read_usage``).
+
+    Returns:
+        The sums, if the report is a merged one; else what was read; None if nothing was.
+    """
+    merged = _merged_use(usage)
+    if merged is not None or read is None:
+        return merged
+    return TokenUse.of(read.prompt, read.cached, read.written, read.completion)
+
+
+def _merged_use(usage: object) -> TokenUse | None:
+    """A report in which ``input_tokens`` is a sum beside the last call's ``prompt_tokens``."""
+    if not isinstance(usage, Mapping):
+        return None
+    last, whole = _count_in(usage, "prompt_tokens"), _count_in(usage, "input_tokens")
+    if last is None or whole is None or whole <= last:
+        return None
+    if _count_in(usage, "cache_read_input_tokens") or _count_in(
+        usage, "cache_creation_input_tokens"
+    ):
+        return None
+    cached = _detail_count(usage, "cached_tokens", "cache_read")
+    cached = max(cached, _count_in(usage, "cache_n") or 0)  # llama.cpp: of the last call alone
+    written = _detail_count(usage, "cache_write_tokens", "cache_creation")
+    answer = max(_count_in(usage, "output_tokens") or 0, _count_in(usage, "completion_tokens") or 0)
+    return TokenUse.of(whole, cached, written, answer)
+
+
+def context_tokens(usage: object, read: ReportedUse | None) -> int | None:
+    """Size of the context at the last call, in tokens; None if the report does not say.
+
+    In a merged report the details are sums and may exceed the last prompt; they play no part.
+    """
+    if _merged_use(usage) is not None and isinstance(usage, Mapping):
+        return _count_in(usage, "prompt_tokens")
+    return None if read is None else read.prompt
+
+
+def _count_in(usage: Mapping[object, object], name: str) -> int | None:
+    value = usage.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return None
+    return value
+
+
+def _detail_count(usage: Mapping[object, object], *names: str) -> int:
+    for holder in _DETAIL_HOLDERS:
+        details = usage.get(holder)
+        if isinstance(details, Mapping):
+            for name in names:
+                if (count := _count_in(details, name)) is not None:
+                    return count
+    return 0
 
 
 # --------------------------------------------------------------------------------------------------
@@ -7975,9 +10574,9 @@ class UsageBook:
         self._models: OrderedDict[str, Calibration] = OrderedDict()
         self._lock = threading.Lock()
 
-    def learn(self, model_id: str, counted: object, usage: object) -> None:
+    def learn(self, model_id: str, counted: int, usage: object) -> None:
         """Take in what was reported for a request that we counted; odd values say nothing."""
-        if not model_id or isinstance(counted, bool) or not isinstance(counted, int):
+        if not model_id or not counted:
             return
         read = read_usage(usage)
         with self._lock:
@@ -7998,6 +10597,34 @@ class UsageBook:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredTurn:
+    """What the provider reported for a turn.
+
+    Attributes:
+        prompt: tokens of the newest request.
+        charged: tokens of all its requests together, tool steps included.
+        cached: of these, read from the prompt cache.
+        dollars: what the turn cost by the list price; 0 if none is known.
+    """
+
+    prompt: int
+    charged: int
+    cached: int
+    dollars: float
+
+
+def measure_turn(usage: object, model_id: str) -> MeasuredTurn | None:
+    """The report, read; None if it does not tell the size of the prompt."""
+    read = read_usage(usage)
+    prompt, billed = context_tokens(usage, read), billed_use(usage, read)
+    if not prompt or billed is None:
+        return None
+    price = list_prices().get(model_id)
+    dollars = request_cost(price, billed) / PICODOLLARS if price is not None else 0.0
+    return MeasuredTurn(prompt=prompt, charged=billed.prompt, cached=billed.cached, dollars=dollars)
+
+
 def reported_usage(body: Mapping[str, Any]) -> object:
     """Usage of the newest answer, as the host hands it to `outlet`; None if there is none."""
     messages = body.get("messages")
@@ -8006,10 +10633,144 @@ def reported_usage(body: Mapping[str, Any]) -> object:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.filter: The Open WebUI filter: `request` before every model call, `inlet` on hosts that lack it.
+# eunoe_openwebui.status: The one line above an answer, and the recalled messages as sources.
 
-# Under this key the count of a request waits, in the host's notes on the turn, for the usage.
-SENT_TOKENS_KEY = "eunoe_sent_tokens"
+# The tools are named in the line when they take more than a quarter of what is allowed.
+_STATUS_TOOL_SHARE = 4
+_SOURCES_SHOWN = 8
+_STATUS_WORDS = (
+    (Fate.RECALLED, "recalled"),
+    (Fate.SUMMARISED, "summarised"),
+    (Fate.GIST, "shortened"),
+    (Fate.STUB, "tool results elided"),
+    (Fate.DROPPED, "left out"),
+)
+
+
+def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | None) -> str:
+    """The sizes of a request, before it is sent.
+
+    Args:
+        report: of this request.
+        sent: tokens of the request, the model's own prompt included.
+        allowed: tokens that it may take.
+        unchanged: tokens at its start that are the same as in the request before, if known.
+    """
+    about = "≈" if report.estimated else ""
+    parts = [f"sent {about}{token_text(sent)} of {token_text(allowed)}"]
+    if unchanged:
+        parts.append(f"{token_text(unchanged)} unchanged")
+    return STATUS_SEPARATOR.join(parts)
+
+
+def measured_line(turn: MeasuredTurn, allowed: int) -> str:
+    """The sizes of a request as the provider reported them, and the price of the turn."""
+    parts = [f"sent {token_text(turn.prompt)} of {token_text(allowed)}"]
+    if turn.charged > turn.prompt:
+        parts.append(f"{token_text(turn.charged)} in all steps")
+    if turn.cached:
+        parts.append(f"{token_text(turn.cached)} from cache")
+    if turn.dollars:
+        parts.append(money_text(turn.dollars))
+    return STATUS_SEPARATOR.join(parts)
+
+
+def status_words(report: Report, earlier: TurnNotes, allowed: int, warning: str) -> str:
+    """What became of the messages, for behind the sizes; empty if nothing was done.
+
+    Args:
+        report: of this request.
+        earlier: what the first step of the turn did, if this is a later one.
+        allowed: tokens that the request may take.
+        warning: about the newest message; empty if there is none.
+    """
+    parts = []
+    counts = report.counts()
+    before = {Fate.DROPPED: earlier.left_out, Fate.RECALLED: still_recalled(earlier, report)}
+    for fate, words in _STATUS_WORDS:
+        if number := counts.get(fate, 0) + before.get(fate, 0):
+            parts.append(f"{number} {words}")
+    if report.truncated:
+        parts.append("too long, shortened")
+    if report.tool_tokens * _STATUS_TOOL_SHARE > allowed:
+        parts.append(f"tools take {token_text(report.tool_tokens)}")
+    if report.infeasible is not None:
+        parts.append("over the limit")
+    if report.mended:
+        parts.append(f"{len(report.mended)} mended")
+    if warning:
+        parts.append(warning)
+    return STATUS_SEPARATOR.join(parts)
+
+
+def newest_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str:
+    """What the report warns about in the newest user message, such as a flag with a bad value."""
+    users = [place for place, message in enumerate(messages) if message.get("role") == "user"]
+    about = f"message {users[-1]}: " if users else ""
+    found = (w.removeprefix(about) for w in report.warnings if about and w.startswith(about))
+    return next(found, "")
+
+
+def status_event(sizes: str, words: str = "") -> dict[str, Any]:
+    """The host's event for a finished status line."""
+    text = STATUS_SEPARATOR.join(part for part in (sizes, words) if part)
+    return {"type": "status", "data": {"description": text, "done": True}}
+
+
+def source_events(report: Report, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The host's citation events for the recalled texts that matter most, in the chat's order."""
+    recalled = [d for d in report.decisions if d.fate is Fate.RECALLED]
+    best = sorted(recalled, key=lambda d: (-d.score, d.index))[:_SOURCES_SHOWN]
+    events = []
+    for place in sorted(decision.index for decision in best):
+        content = messages[place].get("content")
+        if isinstance(content, str):
+            turn = sum(message.get("role") == "user" for message in messages[: place + 1])
+            name = f"Turn {turn} ({messages[place].get('role')})"
+            data = {"source": {"name": name}, "document": [content], "metadata": [{"source": name}]}
+            events.append({"type": "citation", "data": data})
+    return events
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.why: `!why` at the start of a message: the account of the request, as a source under the answer.
+
+_WHY_LINES = 60
+_WHY_TITLE = "Why the model saw what it saw"
+
+
+def why_events(
+    report: Report, messages: Sequence[Mapping[str, Any]], locked: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The host's citation event with the report, if the newest user message asks for it.
+
+    Args:
+        report: of this request.
+        messages: as the host gave them, flags included.
+        locked: flags that users may not use.
+    """
+    asked = next((m.get("content") for m in reversed(messages) if m.get("role") == "user"), None)
+    reading = read_flags(asked) if isinstance(asked, str) else None
+    if reading is None or not reading.flags.why or "why" in locked:
+        return []
+    text = "```\n" + "\n".join(_why_lines(report)) + "\n```"
+    source = {"source": {"name": _WHY_TITLE}, "document": [text]}
+    return [{"type": "citation", "data": {**source, "metadata": [{"source": _WHY_TITLE}]}}]
+
+
+def _why_lines(report: Report) -> list[str]:
+    """The report as lines; of a long one, those about messages that the model does not see go."""
+    lines = report.explain().split("\n")
+    if len(lines) > _WHY_LINES:
+        lines = [line for line in lines if f" {Fate.DROPPED} " not in line]
+    if len(lines) > _WHY_LINES:
+        half = _WHY_LINES // 2
+        lines = [*lines[:half], "  ...", *lines[-half:]]
+    return lines
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.filter: The Open WebUI filter: `request` before every model call, `inlet` on hosts that lack it.
 
 _FRAMES_LOGGED = 4
 
@@ -8079,12 +10840,21 @@ class Filter:
         return await self._run(given, __event_emitter__)
 
     async def outlet(
-        self, body: dict[str, Any], __metadata__: dict[str, Any] | None = None
+        self,
+        body: dict[str, Any],
+        __metadata__: dict[str, Any] | None = None,
+        __model__: dict[str, Any] | None = None,
+        __event_emitter__: EventEmitter | None = None,
     ) -> dict[str, Any]:
-        """After the answer: learn from the usage that the provider reported, if it did."""
+        """After the answer: learn from the usage that the provider reported, and show it."""
         try:
-            counted = (__metadata__ or {}).get(SENT_TOKENS_KEY)
-            self._usage.learn(str(body.get("model") or ""), counted, reported_usage(body))
+            notes, usage = read_turn_notes(__metadata__), reported_usage(body)
+            model_id = str(body.get("model") or "")
+            self._usage.learn(model_id, notes.counted, usage)
+            turn = measure_turn(usage, base_model_id(__model__ or {}) or model_id)
+            if turn is not None and notes.allowed:
+                line = status_event(measured_line(turn, notes.allowed), notes.shown)
+                await _emit_event(__event_emitter__, line)
         except Exception as error:
             logger.warning("eunoe could not read the usage: %s", type(error).__name__)
         return body
@@ -8096,14 +10866,11 @@ class Filter:
             request = await read_hook_arguments(given)
             if request is None:
                 return given.body
+            valves = resolve_valves(valves, str(given.body.get("model") or ""))
             work = asyncio.to_thread(self._work, request, valves)
-            outcome, line = await asyncio.wait_for(work, valves.deadline_seconds)
-            before, given.body["messages"] = given.body["messages"], outcome.messages
-            if isinstance(given.metadata, dict):
-                given.metadata[SENT_TOKENS_KEY] = outcome.counted
-            events = source_events(outcome.report, before) if valves.show_sources else []
-            if valves.show_status and request.user.show_status:
-                events.insert(0, status_event(line))
+            outcome, events = await asyncio.wait_for(work, valves.deadline_seconds)
+            given.body["messages"] = outcome.messages
+            write_turn_notes(given.metadata, outcome.notes)
             for event in events:
                 await _emit_event(emitter, event)
         except BudgetError as error:
@@ -8112,17 +10879,24 @@ class Filter:
             await _report_failure(error, valves, emitter)
         return given.body
 
-    def _work(self, request: FilterRequest, valves: FilterValves) -> tuple[FilterOutcome, str]:
-        """The choice and its status line; runs in a thread."""
+    def _work(
+        self, request: FilterRequest, valves: FilterValves
+    ) -> tuple[FilterOutcome, list[dict[str, Any]]]:
+        """The choice, and what to show of it; runs in a thread."""
         factor = self._usage.factor(str(request.body.get("model") or ""))
         outcome = fit_request(request, valves, self._shelf, factor)
-        line = status_line(
-            outcome.report,
-            sent=outcome.sent,
-            allowed=outcome.allowed,
-            unchanged=self._views.unchanged_tokens(request.chat, outcome.parts),
-        )
-        return outcome, line
+        report, messages = outcome.report, request.body["messages"]
+        unchanged = self._views.unchanged_tokens(request.chat, outcome.parts)
+        events = source_events(report, messages) if valves.show_sources else []
+        if valves.read_flags:
+            events += why_events(report, messages, locked_flag_names(valves.locked_flags))
+        if not (valves.show_status and request.user.show_status):
+            return outcome, events
+        warning = newest_warning(report, messages)
+        words = status_words(report, request.earlier, outcome.allowed, warning)
+        sizes = status_line(report, sent=outcome.sent, allowed=outcome.allowed, unchanged=unchanged)
+        notes = replace(outcome.notes, allowed=outcome.allowed, shown=words)
+        return replace(outcome, notes=notes), [status_event(sizes, words), *events]
 
 
 async def _report_failure(
