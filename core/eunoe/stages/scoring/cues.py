@@ -73,6 +73,7 @@ _CUE_PATTERNS = (
     (CUE_STANDING, _CUE_STANDING_PATTERN),
     (CUE_FOLLOW_UP, _CUE_FOLLOW_UP_PATTERN),
 )
+_CUE_JOINED = re.compile(r"\b(?:and|both|or|und|oder|et|ou|y|e|и)\b|&|和|と", re.IGNORECASE)
 _CUE_END_QUESTION = re.compile(r"[?？؟]")
 _CUE_KINDS = (
     ("when", re.compile(
@@ -118,6 +119,11 @@ def is_question(body: str, folded: list[str]) -> bool:
     if folded and folded[0] in _CUE_OPENERS:
         return True
     return _CUE_END_QUESTION.search(body, max(0, len(body) - _CUE_CHARACTERS)) is not None
+
+
+def names_one_first(asked: str) -> bool:
+    """Whether two names in a question are not joined ("A and B", "both"): the first is subject."""
+    return _CUE_JOINED.search(asked) is None
 
 
 def question_type(asked: str) -> str:

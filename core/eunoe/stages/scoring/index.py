@@ -20,7 +20,7 @@ from eunoe.stages.scoring.columns import (
     speaker_column,
     vector_column,
 )
-from eunoe.stages.scoring.cues import CUE_ASSISTANT
+from eunoe.stages.scoring.cues import CUE_ASSISTANT, names_one_first
 from eunoe.stages.scoring.evidence import (
     EVIDENCE_IDF_UNIT,
     EvidenceView,
@@ -35,6 +35,9 @@ from eunoe.stages.scoring.settings import ScoringSettings
 from eunoe.stages.scoring.signals import bm25_column, inverse_frequency
 from eunoe.stages.scoring.word_tables import MARK_FIRST_PERSON
 from eunoe.stages.scoring.words import look_up_word, split_words
+
+INDEX_SUBJECT_SHARE = 0.5
+"""Pull of the first of two speakers in a question, who is its subject."""
 
 _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
 
@@ -243,8 +246,10 @@ class RelevanceIndex:
     ) -> None:
         w = self.settings.weights
         named, _ = self._people.named(query, n)
-        if len(named) == 1:
-            parts["speaker"] = w.speaker * speaker_column(self._people.column(n), named[0])
+        if len(named) == 1 or (len(named) == 2 and names_one_first(query.asked)):
+            share = 1.0 if len(named) == 1 else INDEX_SUBJECT_SHARE
+            column = speaker_column(self._people.column(n), named[0])
+            parts["speaker"] = w.speaker * share * column
         if len(self._people.known(n)) < 2:
             wanted = 2 if profile.cues & CUE_ASSISTANT else 1
             parts["user"] = w.user * (np.array(self._role[:n]) == wanted)

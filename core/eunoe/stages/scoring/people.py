@@ -49,7 +49,7 @@ class SpeakerRegister:
         return {name: k for name, k in self._numbers.items() if self._since[k] < upto}
 
     def named(self, query: TextAnalysis, upto: int) -> tuple[tuple[int, ...], frozenset[str]]:
-        """Speakers that a question names, and the index terms of all speakers' names.
+        """Speakers in the order a question names them, and the index terms of all names.
 
         Args:
             query: The question.
@@ -65,8 +65,7 @@ class SpeakerRegister:
                 number = self._alias(calls, upto)
                 for term in look_up_word(called).terms if number >= 0 else ():
                     terms.setdefault(term, number)
-        asked = set(query.terms)
-        found = sorted({number for term, number in terms.items() if term in asked})
+        found = dict.fromkeys(terms[term] for term in query.terms if term in terms)
         return tuple(found), frozenset(terms)
 
     @staticmethod

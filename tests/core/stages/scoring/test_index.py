@@ -92,6 +92,12 @@ def test_who_is_meant_decides_between_equals():
     assert values[1] > values[0]
 
 
+def test_the_first_of_two_names_is_the_subject():
+    index = index_of([("", "a red scarf", "user", "Ann"), ("", "a red scarf", "user", "Bob")])
+    assert np.diff(ask(index, "What scarf did Bob give to Ann?").values)[0] > 0
+    assert "speaker" not in ask(index, "Do Bob and Ann like the scarf?").signals
+
+
 def test_what_the_assistant_said_is_asked_for():
     index = index_of(
         [("", "use a red car", "user", None), ("", "use a red car", "assistant", None)]

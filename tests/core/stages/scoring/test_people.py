@@ -17,7 +17,7 @@ def test_who_is_meant():
     people = register(("Caroline", "hello"), ("Melanie", "hi"), (None, "?"))
     assert people.column(3).tolist() == [0, 1, -1]
     assert named(people, "When did Caroline leave?", 3) == (0,)
-    assert named(people, "what do melanie and caroline like", 3) == (0, 1)
+    assert named(people, "what do melanie and caroline like", 3) == (1, 0)
     assert named(people, "when did Melanie leave?", 1) == ()
     assert named(people, "and Bob?", 3) == ()
 
