@@ -17,7 +17,7 @@ from typing import Any
 
 from needed_facts import facts_there
 
-from eunoe_cli.__main__ import main
+from eunoe_cli.__main__ import main as run_eunoe
 
 HOME = Path(__file__).resolve().parent
 TARGET = HOME / "images" / "compare.svg"
@@ -36,7 +36,7 @@ def compare(path: Path) -> dict[str, Any]:
     """What `eunoe compare PATH --json` prints."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        main(["compare", str(path), "--json"])
+        run_eunoe(["compare", str(path), "--json"])
     found: dict[str, Any] = json.loads(out.getvalue())
     return found
 
@@ -113,6 +113,11 @@ def draw(compared: dict[str, Any], facts: dict[str, str]) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Draw the picture anew."""
     TARGET.write_text(draw(compare(HOME / "long_chat.json"), facts_there()), encoding="utf-8")
     print(TARGET.relative_to(HOME.parent))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 """Fill the marked parts of README.md from the code and from runs.
 
-    python examples/update_readme.py                     settings, figures of the long chat
+    python examples/update_readme.py                     settings, figures and picture of the long chat
     python examples/update_readme.py figures:NAME FILE   one part from a file of Markdown
 
 A part lies between `<!-- NAME -->` and `<!-- /NAME -->`; what lies between figures:NAME ends at
@@ -15,6 +15,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import draw_compare
 from draw_compare import HOME, compare
 from make_long_chat import needed_facts
 from needed_facts import count_all
@@ -115,6 +116,7 @@ def main(arguments: list[str]) -> None:
     else:
         for name, make in PARTS.items():
             text = replace_part(text, name, make())
+        draw_compare.main()
     README.write_text(text, encoding="utf-8")
 
 
