@@ -1,6 +1,6 @@
 """Fill the marked parts of README.md from the code and from runs.
 
-    python examples/update_readme.py                     settings, figures and picture of the long chat
+    python examples/update_readme.py                     settings, figures, picture
     python examples/update_readme.py figures:NAME FILE   one part from a file of Markdown
 
 A part lies between `<!-- NAME -->` and `<!-- /NAME -->`; what lies between figures:NAME ends at
