@@ -64,11 +64,11 @@ clean:
 
 $(BIN)/uv:
 	@test -n "$(PYTHON)" || { echo "eunoe needs Python 3.11 or newer on the PATH" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV) || { apt-get update -qq && \
+	@$(PYTHON) -m venv $(VENV) || { apt-get update -qq && \
 	apt-get install -y -qq python3-venv >/dev/null && $(PYTHON) -m venv $(VENV); }
 	$(BIN)/pip install -q --disable-pip-version-check -c $(PINS) uv
 $(VENV)/.run: $(BIN)/uv pyproject.toml $(PINS)
-	$(INSTALL) -e '.[tokens]'
+	$(INSTALL) -e '.[langchain,tokens]'
 	@touch $@
 $(VENV)/.dev: $(VENV)/.run
 	$(INSTALL) -e '.[all]' --group test --group lint
