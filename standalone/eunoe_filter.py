@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 83 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 77ca3c90637b478754a1be4eb54efe677cf9db9d9fa8c71cd2f2e5f20f310ec7
+# sources sha256 9f004ae5d1086cf1f0d841d83498e8a128852fa42170012cfa856ad90b3ed423
 
 from __future__ import annotations
 
@@ -649,7 +649,7 @@ class TokenCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """What counts, for the report."""
+        """What counts, for the report. Counters of one name count alike."""
         ...
 
     @property
@@ -1357,6 +1357,7 @@ BLOCK_FOOT = "</recalled>"
 BLOCK_TOKENS = 34
 """Tokens of head, foot and message framing, at most."""
 LINE_TOKENS = 2
+_LONE_HALF = re.compile("[\ud800-\udfff]")
 """Tokens that a quoted message takes beyond its own, framing included, at most."""
 
 
@@ -1390,8 +1391,12 @@ def quote_block(quotations: Sequence[Quotation]) -> str:
 
 
 def defuse(text: str) -> str:
-    r"""Break closing tags (``</x`` becomes ``<\/x``), so that quoted text cannot end the block."""
-    return text.replace("</", "<\\/").replace("<recalled", "<\\recalled")
+    r"""Break closing tags (``</x`` becomes ``<\/x``), so that quoted text cannot end the block.
+
+    Half a character, which is no UTF-8, becomes U+FFFD.
+    """
+    broken = text.replace("</", "<\\/").replace("<recalled", "<\\recalled")
+    return broken if broken.isascii() else _LONE_HALF.sub("\ufffd", broken)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -2522,6 +2527,7 @@ _CUE_PATTERNS = (
     (CUE_STANDING, _CUE_STANDING_PATTERN),
     (CUE_FOLLOW_UP, _CUE_FOLLOW_UP_PATTERN),
 )
+_CUE_JOINED = re.compile(r"\b(?:and|both|or|und|oder|et|ou|y|e|и)\b|&|和|と", re.IGNORECASE)
 _CUE_END_QUESTION = re.compile(r"[?？؟]")
 _CUE_KINDS = (
     ("when", re.compile(
@@ -2567,6 +2573,11 @@ def is_question(body: str, folded: list[str]) -> bool:
     if folded and folded[0] in _CUE_OPENERS:
         return True
     return _CUE_END_QUESTION.search(body, max(0, len(body) - _CUE_CHARACTERS)) is not None
+
+
+def names_one_first(asked: str) -> bool:
+    """Whether two names in a question are not joined ("A and B", "both"): the first is subject."""
+    return _CUE_JOINED.search(asked) is None
 
 
 def question_type(asked: str) -> str:
@@ -4766,7 +4777,7 @@ class SpeakerRegister:
         return {name: k for name, k in self._numbers.items() if self._since[k] < upto}
 
     def named(self, query: TextAnalysis, upto: int) -> tuple[tuple[int, ...], frozenset[str]]:
-        """Speakers that a question names, and the index terms of all speakers' names.
+        """Speakers in the order a question names them, and the index terms of all names.
 
         Args:
             query: The question.
@@ -4782,8 +4793,7 @@ class SpeakerRegister:
                 number = self._alias(calls, upto)
                 for term in look_up_word(called).terms if number >= 0 else ():
                     terms.setdefault(term, number)
-        asked = set(query.terms)
-        found = sorted({number for term, number in terms.items() if term in asked})
+        found = dict.fromkeys(terms[term] for term in query.terms if term in terms)
         return tuple(found), frozenset(terms)
 
     @staticmethod
@@ -4844,6 +4854,9 @@ class SegmentTrack:
 
 # --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.index: The relevance index: append messages, ask for the relevance of all of them to a question.
+
+INDEX_SUBJECT_SHARE = 0.5
+"""Pull of the first of two speakers in a question, who is its subject."""
 
 _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
 
@@ -5052,8 +5065,10 @@ class RelevanceIndex:
     ) -> None:
         w = self.settings.weights
         named, _ = self._people.named(query, n)
-        if len(named) == 1:
-            parts["speaker"] = w.speaker * speaker_column(self._people.column(n), named[0])
+        if len(named) == 1 or (len(named) == 2 and names_one_first(query.asked)):
+            share = 1.0 if len(named) == 1 else INDEX_SUBJECT_SHARE
+            column = speaker_column(self._people.column(n), named[0])
+            parts["speaker"] = w.speaker * share * column
         if len(self._people.known(n)) < 2:
             wanted = 2 if profile.cues & CUE_ASSISTANT else 1
             parts["user"] = w.user * (np.array(self._role[:n]) == wanted)
@@ -5222,6 +5237,7 @@ def newest_that_fit(timeline: Timeline, room: int, stop: int) -> int:
 # eunoe.pipeline.transcript: A chat, grown message by message: its turns, atoms, tokens and relevance index.
 
 _CHECK_EVERY = 64
+_MOST_COUNTERS = 4
 
 
 class GrowingColumn:
@@ -5407,13 +5423,25 @@ class PipelineMemory:
     pure function of content, so it makes answers faster and never different.
 
     Args:
-        max_bytes: bound on all of it, in bytes, estimated from the sizes of the texts.
+        max_bytes: bound on all of it, in bytes, estimated from the sizes of the texts; facts are
+            kept for each token counter of the last few, and each may take half of this.
         max_chats: recent chats whose grown part is kept.
     """
 
     def __init__(self, max_bytes: int = 128_000_000, max_chats: int = 64) -> None:
-        self.contents = ContentMemory(max_bytes // 2)
+        self._content_bytes = max_bytes // 2
+        self._contents: dict[str, ContentMemory] = {}
+        self._lock = threading.Lock()
         self.chats: ChatMemory[Transcript] = ChatMemory(max_bytes // 2, max_chats)
+
+    def contents(self, counted_by: str) -> ContentMemory:
+        """The facts of contents as a counter counts them: requests that count otherwise share none."""
+        with self._lock:
+            found = self._contents.pop(counted_by, None) or ContentMemory(self._content_bytes)
+            self._contents[counted_by] = found
+            if len(self._contents) > _MOST_COUNTERS:
+                del self._contents[next(iter(self._contents))]
+            return found
 
 
 _PROCESS_MEMORY = PipelineMemory()
@@ -8968,8 +8996,9 @@ class ContextOrchestrator:
         cap = budget if budget is not None else self.budget
         price = self.prices.get(model_id)
         limit = affordable_tokens(cap, price)
-        entries = self._memory.contents.read_all(conversation.raw)
-        flags = strip_flags(conversation.raw, entries, self._memory.contents, self.settings)
+        contents = self._memory.contents(counter.name)
+        entries = contents.read_all(conversation.raw)
+        flags = strip_flags(conversation.raw, entries, contents, self.settings)
         if price is None and depends_on_price(cap):
             unknown = f"the price of {model_id or 'no model'} is not known: money sets no limit"
             flags = replace(flags, warnings=(*flags.warnings, unknown))
@@ -8989,7 +9018,7 @@ class ContextOrchestrator:
                 transcript=transcript,
                 profile=profile_of(model_id, profile),
                 counter=counter,
-                memory=self._memory.contents,
+                memory=contents,
                 settings=_settings_by_flags(
                     self.settings, flags.now.pair_coherence, flags.now.tool_penalty
                 ),
