@@ -11,7 +11,7 @@ class TokenCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """What counts, for the report."""
+        """What counts, for the report. Counters of one name count alike."""
         ...
 
     @property

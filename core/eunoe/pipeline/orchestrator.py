@@ -174,8 +174,9 @@ class ContextOrchestrator:
         cap = budget if budget is not None else self.budget
         price = self.prices.get(model_id)
         limit = affordable_tokens(cap, price)
-        entries = self._memory.contents.read_all(conversation.raw)
-        flags = strip_flags(conversation.raw, entries, self._memory.contents, self.settings)
+        contents = self._memory.contents(counter.name)
+        entries = contents.read_all(conversation.raw)
+        flags = strip_flags(conversation.raw, entries, contents, self.settings)
         if price is None and depends_on_price(cap):
             unknown = f"the price of {model_id or 'no model'} is not known: money sets no limit"
             flags = replace(flags, warnings=(*flags.warnings, unknown))
@@ -195,7 +196,7 @@ class ContextOrchestrator:
                 transcript=transcript,
                 profile=profile_of(model_id, profile),
                 counter=counter,
-                memory=self._memory.contents,
+                memory=contents,
                 settings=_settings_by_flags(
                     self.settings, flags.now.pair_coherence, flags.now.tool_penalty
                 ),

@@ -6,6 +6,7 @@ at each request.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -20,6 +21,7 @@ from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.window import Timeline
 
 _CHECK_EVERY = 64
+_MOST_COUNTERS = 4
 
 
 class GrowingColumn:
@@ -205,13 +207,25 @@ class PipelineMemory:
     pure function of content, so it makes answers faster and never different.
 
     Args:
-        max_bytes: bound on all of it, in bytes, estimated from the sizes of the texts.
+        max_bytes: bound on all of it, in bytes, estimated from the sizes of the texts; facts are
+            kept for each token counter of the last few, and each may take half of this.
         max_chats: recent chats whose grown part is kept.
     """
 
     def __init__(self, max_bytes: int = 128_000_000, max_chats: int = 64) -> None:
-        self.contents = ContentMemory(max_bytes // 2)
+        self._content_bytes = max_bytes // 2
+        self._contents: dict[str, ContentMemory] = {}
+        self._lock = threading.Lock()
         self.chats: ChatMemory[Transcript] = ChatMemory(max_bytes // 2, max_chats)
+
+    def contents(self, counted_by: str) -> ContentMemory:
+        """The facts of contents as a counter counts them: requests that count otherwise share none."""
+        with self._lock:
+            found = self._contents.pop(counted_by, None) or ContentMemory(self._content_bytes)
+            self._contents[counted_by] = found
+            if len(self._contents) > _MOST_COUNTERS:
+                del self._contents[next(iter(self._contents))]
+            return found
 
 
 _PROCESS_MEMORY = PipelineMemory()

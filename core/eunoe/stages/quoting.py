@@ -6,6 +6,7 @@ message, and defuses every closing tag inside it, so that quoted text cannot end
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ BLOCK_FOOT = "</recalled>"
 BLOCK_TOKENS = 34
 """Tokens of head, foot and message framing, at most."""
 LINE_TOKENS = 2
+_LONE_HALF = re.compile("[\ud800-\udfff]")
 """Tokens that a quoted message takes beyond its own, framing included, at most."""
 
 
@@ -47,5 +49,9 @@ def quote_block(quotations: Sequence[Quotation]) -> str:
 
 
 def defuse(text: str) -> str:
-    r"""Break closing tags (``</x`` becomes ``<\/x``), so that quoted text cannot end the block."""
-    return text.replace("</", "<\\/").replace("<recalled", "<\\recalled")
+    r"""Break closing tags (``</x`` becomes ``<\/x``), so that quoted text cannot end the block.
+
+    Half a character, which is no UTF-8, becomes U+FFFD.
+    """
+    broken = text.replace("</", "<\\/").replace("<recalled", "<\\recalled")
+    return broken if broken.isascii() else _LONE_HALF.sub("\ufffd", broken)
