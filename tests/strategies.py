@@ -174,7 +174,7 @@ def _tool_pictures(a: int, b: int, n: int) -> list[Raw]:
 
 def _unknown_fields(a: int, b: int, n: int) -> list[Raw]:
     return [
-        user(text_of(a, b), name="ann", metadata={"x": None, "é": [1]}, id=f"m{n}", timestamp=n),
+        user(text_of(a, b), name=("ann", "somebody with a very long name " * 5)[a % 2], metadata={"x": None, "é": [1]}, id=f"m{n}", timestamp=n),
         {
             "role": "assistant",
             "content": [part(text_of(b)), {"type": "hologram", "data": {"k": [1, 2]}}, {"type": "text"}],
@@ -299,6 +299,9 @@ FLAGGED: dict[str, Callable[[int, int, int], list[Raw]]] = {
     "drop": lambda a, b, n: [user("!drop " + text_of(a, b)), assistant(text_of(b))],
     "tag": lambda a, b, n: [user(f"!tag=t{b % 2} " + text_of(a, b)), assistant(text_of(b))],
     "weight": lambda a, b, n: [user("!weight=3 " + text_of(a, b)), assistant(text_of(b))],
+    "kept tag": lambda a, b, n: [user(f"!keep_tag=t{b % 2} " + text_of(a, b)), assistant(text_of(b))],
+    "newest": lambda a, b, n: [user(f"!recent={b % 7} " + text_of(a, b)), assistant(text_of(b))],
+    "standing tag": lambda a, b, n: [user("!+keep_tag=t1 " + text_of(a)), assistant(text_of(b))],
     "standing": lambda a, b, n: [user("!+recent=3 " + text_of(a)), assistant(text_of(b))],
     "off again": lambda a, b, n: [user("!-recent " + text_of(a)), assistant(text_of(b))],
     "bad value": lambda a, b, n: [user("!target=soon " + text_of(a)), assistant(text_of(b))],
@@ -334,7 +337,25 @@ ODD: dict[str, Callable[[int, int, int], list[Raw]]] = {
 
 STEPS = {**CLEAN, **POISON, **FLAGGED, **ODD}
 
-ENDINGS: dict[str, Callable[[int, int], list[Raw]]] = {
+FLAG_ENDINGS: dict[str, Callable[[int, int], list[Raw]]] = {
+    "keep tag": lambda a, b: [user("!keep_tag=t0 " + text_of(a, b) + " ?")],
+    "recent": lambda a, b: [user(f"!recent={b % 9} " + text_of(a, b))],
+    "context": lambda a, b: [user(f"!context={1 + b % 5} " + text_of(a, b))],
+    "full": lambda a, b: [user("!full " + text_of(a, b))],
+    "target": lambda a, b: [user(f"!target={50 + 9 * b} " + text_of(a, b))],
+    "recall": lambda a, b: [user(("!recall ", "!norecall ")[b % 2] + text_of(a, b) + " ?")],
+    "policy": lambda a, b: [user(f"!policy={POLICIES[b % 3]} " + text_of(a, b))],
+    "all at once": lambda a, b: [
+        user("!why,recall,recent=4,keep_tag=t1,context=6,weight=2,tool_penalty=0.1 " + text_of(a))
+    ],
+    "flag running": lambda a, b: [
+        user("!recent=5,recall look it up: " + text_of(a, b)),
+        calling("run_0"),
+        result("run_0", text_of(b)),
+    ],
+}
+
+PLAIN_ENDINGS: dict[str, Callable[[int, int], list[Raw]]] = {
     "question": lambda a, b: [user(text_of(a, b) + " ?")],
     "running": lambda a, b: [
         user("look it up: " + text_of(a, b)),
@@ -352,6 +373,8 @@ ENDINGS: dict[str, Callable[[int, int], list[Raw]]] = {
     "nothing": lambda a, b: [],
     "picture": lambda a, b: [{"role": "user", "content": [part("see " + text_of(a)), image()]}],
 }
+
+ENDINGS = {**PLAIN_ENDINGS, **FLAG_ENDINGS}
 
 
 def build_chat(systems: int, steps: list[Step], ending: Step) -> list[Raw]:
@@ -381,7 +404,8 @@ def chats(
     """
     kinds = [*CLEAN, *(POISON if poison else ()), *(FLAGGED if flags else ()), *(ODD if odd else ())]
     step = st.tuples(st.sampled_from(kinds), _NUMBER, _NUMBER)
-    endings = list(ENDINGS) if poison else ["question", "running", "huge", "picture"]
+    endings = list(PLAIN_ENDINGS) if poison else ["question", "running", "huge", "picture"]
+    endings += FLAG_ENDINGS if flags else ()
     return st.builds(
         build_chat,
         st.integers(0, 2),

@@ -22,6 +22,8 @@ _FACTORS = {"weight": (0.0, 100.0), "tool_penalty": (0.0, 1.0), "pair_coherence"
 _LABELS = ("keep_tag", "tag")
 FLAG_NAMES = (*_SWITCHES, *_COUNTS, *_FACTORS, *_LABELS, "policy")
 MESSAGE_FLAGS = ("pin", "drop", "tag", "weight")
+FLAG_POLICIES = tuple(name for name in POLICY_NAMES if name != "off")
+"""``off`` sends everything, which is for the operator to say."""
 _YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
@@ -88,8 +90,8 @@ def _flag_value(name: str, value: str | None) -> tuple[dict[str, Any], str]:
         return {name: int(value)}, ""
     if name in _FACTORS:
         return _flag_factor(name, value)
-    if name == "policy" and value not in POLICY_NAMES:
-        return {}, f"!policy={value}: allowed are {', '.join(POLICY_NAMES)}"
+    if name == "policy" and value not in FLAG_POLICIES:
+        return {}, f"!policy={value}: allowed are {', '.join(FLAG_POLICIES)}"
     return {name: value}, ""
 
 

@@ -15,8 +15,8 @@ BLOCK_FOOT = "</recalled>"
 BLOCK_TOKENS = 34
 """Tokens of head, foot and message framing, at most."""
 LINE_TOKENS = 2
-_LONE_HALF = re.compile("[\ud800-\udfff]")
 """Tokens that a quoted message takes beyond its own, framing included, at most."""
+_LONE_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
