@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from eunoe.pipeline.recall import Scored
+from eunoe.pipeline.recall import Scored, score_history
 from eunoe.pipeline.request import Request
+from eunoe.stages.scoring.gate import may_open, window_coverage
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,20 +19,36 @@ class RecallNeed:
 
     depth: Literal["none", "light", "deep"]
     reason: str
+    scored: Scored | None = None
 
 
-def need_of_recall(request: Request, scored: Scored, start: int) -> RecallNeed:
-    """The need of the current question for messages before ``start``."""
+def need_of_recall(request: Request, start: int) -> RecallNeed:
+    """The need of the current question for messages before ``start``.
+
+    The history is scored only if the question could need it at all.
+    """
     wish = request.flags.now.recall
     if wish is None and request.settings.recall != "auto":
         wish = request.settings.recall == "always"
     if wish is False or request.question is None:
         return RecallNeed("none", "recall is off for this turn")
-    outside = float(scored.values[:start].max()) if start else 0.0
-    inside = float(scored.values[start:].max()) if start < len(scored.values) else 0.0
-    if wish:
-        return RecallNeed("deep", "recall was asked for")
     query = request.entries[request.question].analysed()
-    if not query.asks or query.words > 40 or outside <= inside:
-        return RecallNeed("none", "the window holds what the question needs")
-    return RecallNeed("deep", "an older message answers the question better than the window does")
+    if wish is None and not may_open(query):
+        return RecallNeed("none", "the question does not point back")
+    scored = score_history(request)
+    if wish or scored.answer is None:
+        depth: Literal["none", "deep"] = "deep" if wish else "none"
+        return RecallNeed(depth, "recall was asked for", scored)
+    coverage = window_coverage(
+        request.transcript.indexed(request.expired),
+        query,
+        start,
+        upto=request.turn_start,
+        relevance=scored.answer,
+    )
+    if not coverage.open:
+        return RecallNeed("none", "the window holds what the question needs", scored)
+    found = f"{100 * coverage.best_outside:.0f} % against {100 * coverage.best_inside:.0f} %"
+    return RecallNeed(
+        "deep", f"an older message covers more of the question than the window ({found})", scored
+    )

@@ -142,11 +142,9 @@ def _recall_beside(
     request: Request, view: View, window: WindowStart, marks: WaterMarks, asked: int
 ) -> tuple[Choice, WindowStart]:
     """What comes back beside the window; a plain question about far back may shrink the window."""
-    scored = score_history(request)
-    view.scored = scored
-    need = need_of_recall(request, scored, window.start)
-    view.recall_reason = need.reason
-    if need.depth == "none":
+    need = need_of_recall(request, window.start)
+    view.recall_reason, view.scored = need.reason, need.scored
+    if need.depth == "none" or need.scored is None:
         return Choice(), window
     settings, line = request.settings, request.timeline
     head = int(line.system_tokens[asked])
@@ -158,7 +156,7 @@ def _recall_beside(
     else:
         share = settings.recall_share
     budget = min(free, int(room * share))
-    return choose_atoms(request, scored, 0, window.start, budget, quoted=True), window
+    return choose_atoms(request, need.scored, 0, window.start, budget, quoted=True), window
 
 
 def _shrunk_window(

@@ -14,6 +14,7 @@ from eunoe.domain.report import Certificate
 from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import BLOCK_TOKENS, LINE_TOKENS, Quotation, quote_block
+from eunoe.stages.scoring.index import Relevance
 from eunoe.stages.scoring.price import price_relevance
 from eunoe.stages.selection.candidates import SelectionCandidates
 from eunoe.stages.selection.selecting import select_items
@@ -21,9 +22,15 @@ from eunoe.stages.selection.selecting import select_items
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """Relevance of every finished message to the question, shape (n,), in [0, 1]."""
+    """Relevance of every finished message to the question.
+
+    Attributes:
+        values: shape (n,), in [0, 1].
+        answer: what the index said; None if there was nothing to ask.
+    """
 
     values: NDArray[np.float64]
+    answer: Relevance | None = None
 
     def of(self, atom: Atom) -> float:
         """The relevance of an atom: its best message's."""
@@ -52,8 +59,8 @@ def score_history(request: Request) -> Scored:
     if request.question is None or not size:
         return Scored(np.zeros(size))
     query = request.entries[request.question].analysed()
-    values = request.transcript.indexed(request.expired).relevance(query, upto=size).values
-    return Scored(weigh_by_flags(request, values))
+    answer = request.transcript.indexed(request.expired).relevance(query, upto=size)
+    return Scored(weigh_by_flags(request, answer.values), answer)
 
 
 def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.float64]:
