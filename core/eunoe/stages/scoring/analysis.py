@@ -7,12 +7,15 @@ content for ever.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 
 from eunoe.stages.scoring.cues import is_question, is_standing
 from eunoe.stages.scoring.dates import CalendarDate, day_number, find_clock, find_dates
 from eunoe.stages.scoring.word_tables import (
     MARK_CAPITAL,
+    MARK_DIGIT,
     MARK_IDENTIFIER,
     MARK_MONTH,
     MARK_NUMBER,
@@ -21,10 +24,11 @@ from eunoe.stages.scoring.word_tables import (
     MARK_TIME,
 )
 from eunoe.stages.scoring.words import (
+    WordEntry,
     fold_text,
     guess_language,
     language_terms,
-    look_up_word,
+    look_up_words,
     split_words,
 )
 
@@ -33,6 +37,7 @@ ANALYSIS_CHARACTERS = 200_000
 
 _ANALYSIS_ASKED = 2_000
 _ANALYSIS_ENTITIES = 256
+_ANALYSIS_DATED = 20_000
 _ANALYSIS_STAMP = re.compile(r"\s*[\[(]([^\])\n]{4,48})[\])]\s*")
 _ANALYSIS_SPEAKER = re.compile(r"\s*([^\W\d_][\w.'’\-]*(?: [^\W\d_][\w.'’\-]*){0,2}): ")
 _ANALYSIS_VOCATIVE = re.compile(
@@ -41,7 +46,7 @@ _ANALYSIS_VOCATIVE = re.compile(
     re.IGNORECASE,
 )
 _ANALYSIS_NAME_MARKS = MARK_CAPITAL | MARK_IDENTIFIER
-_ANALYSIS_DATE_MARKS = MARK_NUMBER | MARK_MONTH
+_ANALYSIS_DATE_MARKS = MARK_DIGIT | MARK_MONTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +120,20 @@ def _analysis_asked(body: str) -> str:
     return body[:_ANALYSIS_ASKED] + "\n" + body[-_ANALYSIS_ASKED:]
 
 
-def _analysis_entities(names: list[tuple[str, int]]) -> tuple[str, ...]:
-    """Names, and pairs of capitalised words side by side.
-
-    Args:
-        names: Folded word and its position (0 for words without a capital).
-    """
+def _analysis_entities(entries: list[WordEntry]) -> tuple[str, ...]:
+    """Names, identifiers, and pairs of capitalised words side by side."""
     found: dict[str, None] = {}
-    before, place = "", -1
-    for name, position in names:
+    before, place = "", -2
+    for position, entry in enumerate(entries):
+        if not entry.marks & _ANALYSIS_NAME_MARKS or not entry.terms:
+            continue
+        name = entry.folded
         if len(name) > 1:
             found[name] = None
-        if position and position == place + 1 and before:
-            found[before + " " + name] = None
-        before, place = (name, position) if position else ("", -1)
+        if entry.marks & MARK_CAPITAL:
+            if position == place + 1:
+                found[before + " " + name] = None
+            before, place = name, position
     return tuple(found)[:_ANALYSIS_ENTITIES]
 
 
@@ -147,27 +152,22 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
     if len(text) > 2 * ANALYSIS_CHARACTERS:
         text = text[:ANALYSIS_CHARACTERS] + "\n" + text[-ANALYSIS_CHARACTERS:]
     body, stamp, speaker = _analysis_head(text, name)
-    counts: dict[str, int] = {}
-    folded: list[str] = []
-    capitals: list[tuple[str, int]] = []
+    entries = look_up_words(split_words(body))
+    folded = [entry[3] for entry in entries]
+    counts = Counter(chain.from_iterable([entry[0] for entry in entries]))
     marks = numbers = times = stops = 0
-    for word in split_words(body):
-        terms, mark, _, plain = look_up_word(word)
-        folded.append(plain)
-        for term in terms:
-            counts[term] = counts.get(term, 0) + 1
-        if mark:
-            marks |= mark
-            stops += (mark & MARK_STOP) != 0
-            numbers += (mark & MARK_NUMBER) != 0
-            times += (mark & MARK_TIME) != 0
-            if terms and mark & _ANALYSIS_NAME_MARKS:
-                capitals.append((plain, len(folded) if mark & MARK_CAPITAL else 0))
+    for mark, held in Counter([entry[1] for entry in entries]).items():
+        marks |= mark
+        stops += held if mark & MARK_STOP else 0
+        numbers += held if mark & MARK_NUMBER else 0
+        times += held if mark & MARK_TIME else 0
     if 4 * stops < len(folded):
         for term in language_terms(folded, guess_language(folded)):
-            counts[term] = counts.get(term, 0) + 1
+            counts[term] += 1
     role = role.lower()
-    dates = find_dates(body[:20_000]) if marks & _ANALYSIS_DATE_MARKS or "月" in body else ()
+    dates: tuple[CalendarDate, ...] = ()
+    if marks & _ANALYSIS_DATE_MARKS:
+        dates = find_dates(body[:_ANALYSIS_DATED], months=marks & MARK_MONTH != 0)
     return TextAnalysis(
         terms=tuple(counts),
         counts=tuple(counts.values()),
@@ -177,7 +177,7 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
         addressed=_analysis_addressed(body) if marks & MARK_CAPITAL else "",
         stamp=stamp,
         dates=dates,
-        entities=_analysis_entities(capitals),
+        entities=_analysis_entities(entries) if marks & _ANALYSIS_NAME_MARKS else (),
         numbers=numbers,
         times=times + len(dates),
         words=len(folded),

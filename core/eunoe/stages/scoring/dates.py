@@ -52,11 +52,18 @@ def _date_from(kind: str, groups: tuple[str | None, ...]) -> CalendarDate | None
     return year, month, day
 
 
-def find_dates(text: str) -> tuple[CalendarDate, ...]:
-    """All dates of a text in order of the patterns; overlapping weaker readings are left out."""
+def find_dates(text: str, *, months: bool = True) -> tuple[CalendarDate, ...]:
+    """All dates of a text in order of the patterns; overlapping weaker readings are left out.
+
+    Args:
+        text: Any text.
+        months: Whether it may hold the name of a month; False saves looking for one.
+    """
     out: list[CalendarDate] = []
     taken: list[tuple[int, int]] = []
     for kind, pattern in _DATE_PATTERNS:
+        if not months and "M" in kind:
+            continue
         for found in pattern.finditer(text):
             start, end = found.span()
             if any(start < b and a < end for a, b in taken):

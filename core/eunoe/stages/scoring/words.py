@@ -15,6 +15,7 @@ from eunoe.stages.scoring.stemming import stem_english, stem_light
 from eunoe.stages.scoring.word_tables import (
     MARK_ANAPHOR,
     MARK_CAPITAL,
+    MARK_DIGIT,
     MARK_FIRST_PERSON,
     MARK_IDENTIFIER,
     MARK_MONTH,
@@ -49,6 +50,7 @@ _WORD_PATTERN = re.compile(
     "\\w[\\w\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u097f\u0e30-\u0e4e]*"
     "(?:['’.\\-_/\\\\:@+#&]+\\w[\\w\u0900-\u097f]*)*"
 )
+_WORD_PATTERN_ASCII = re.compile(r"[A-Za-z0-9_]+(?:['.\-/\\:@+#&]+[A-Za-z0-9_]+)*")
 _WORD_PARTS = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
 _WORD_CAMEL = re.compile(
     r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
@@ -181,7 +183,7 @@ def _word_marks(word: str, folded: str, month: int) -> int:
         if folded in table:
             marks |= mark
     if any(c.isdigit() for c in folded):
-        marks |= MARK_NUMBER
+        marks |= MARK_NUMBER | MARK_DIGIT
         if _WORD_YEAR.fullmatch(folded):
             marks |= MARK_TIME
     return marks | MARK_CAPITAL if word[0].isupper() else marks
@@ -195,7 +197,8 @@ def _word_is_plain(word: str) -> bool:
 
 
 def _word_make(word: str) -> WordEntry:
-    word = word[: 4 * _WORD_LONGEST]
+    if len(word) > 4 * _WORD_LONGEST and not _WORD_NGRAM_RUN.search(word):
+        word = word[: 4 * _WORD_LONGEST]
     folded = fold_text(word)
     if folded.endswith(("'s", "'")):
         folded = folded.rstrip("s").rstrip("'")
@@ -226,9 +229,16 @@ def look_up_word(word: str) -> WordEntry:
     return entry
 
 
+def look_up_words(words: list[str]) -> list[WordEntry]:
+    """Entries of many words, in order."""
+    known = _word_memo.get
+    return [known(word) or look_up_word(word) for word in words]
+
+
 def split_words(text: str) -> list[str]:
     """Written words in order; identifiers, paths and dotted names stay whole."""
-    return _WORD_PATTERN.findall(text)
+    pattern = _WORD_PATTERN_ASCII if text.isascii() else _WORD_PATTERN
+    return pattern.findall(text)
 
 
 def guess_language(folded: list[str]) -> str:
