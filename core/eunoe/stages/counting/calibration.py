@@ -125,6 +125,9 @@ def _read_whole(usage: Mapping[Any, Any]) -> Usage | None:
     if written is None:
         written = _first_number(usage, "cache_creation_input_tokens")
     cached, written = cached or 0, written or 0
+    if (_first_number(usage, "input_tokens") or 0) > prompt:  # the details are sums, too
+        cached = min(cached, prompt)
+        written = min(written, prompt - cached)
     if cached > prompt:  # a part cannot exceed the whole: the sender leaves cached tokens out
         prompt += cached + written
     completion = _first_number(

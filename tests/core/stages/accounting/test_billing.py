@@ -58,6 +58,12 @@ def test_reports(usage: dict[str, object], billed: TokenUse, context: int):
     assert context_tokens(usage, read_usage(usage)) == context
 
 
+def test_the_sums_of_a_loop_are_not_taken_for_its_last_prompt():
+    read = read_usage(LOOP)
+    assert (read.prompt, read.completion) == (6752, 20)
+    assert read.cached <= read.prompt
+
+
 @pytest.mark.parametrize("usage", [None, {}, 3, "x", {"prompt_tokens": "12"}, {"input_tokens": -1}])
 def test_what_is_no_report(usage: object):
     assert billed_use(usage, read_usage(usage)) is None
