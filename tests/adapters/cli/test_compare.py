@@ -130,3 +130,17 @@ def test_a_price_of_one_makes_cost_the_share_of_tokens(eunoe, write, chat):
     plain = json.loads(out)
     assert plain["chats"][0]["budget"] == 8000
     assert all(tally["cost"] == 1.0 for tally in plain["all"].values())
+
+
+def test_without_langchain_the_row_is_left_out_and_said(eunoe, write, chat, monkeypatch):
+    monkeypatch.setattr("eunoe_cli.contenders.has_langchain", lambda: False)
+    _, out, _ = eunoe("compare", write(chat))
+    assert "langchain trim is left out: langchain-core is not installed." in out
+    assert out.count("langchain trim") == 1
+
+
+def test_a_chat_that_langchain_cannot_read_is_said(eunoe, write, chat):
+    pytest.importorskip("langchain_core")
+    odd = [{"role": "narrator", "content": "Once"}, *chat]
+    _, out, _ = eunoe("compare", write(odd), "--policies", "langchain", "--budget", "400")
+    assert "langchain trim: no list for 13 requests; cannot read this chat" in out
