@@ -1,10 +1,22 @@
-"""What a request will take, beside what an untouched chat and a plain window would have taken."""
+"""What a request will take, beside what an untouched chat and a plain window would have taken.
+
+ledger = enter_requests([result.forecast], model_id="gpt-4o", usage=answer["usage"])
+accounting_line(ledger, allowed=8000, recalled=result.report.recalled)
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from eunoe.domain.report import Report
 from eunoe.pipeline.request import LIST_TOKENS, Request
+from eunoe.stages.accounting.billing import billed_use
+from eunoe.stages.accounting.entry import account_requests
 from eunoe.stages.accounting.forecast import RequestForecast, forecast_request
+from eunoe.stages.accounting.ledger import Ledger
+from eunoe.stages.accounting.list_prices import list_prices
+from eunoe.stages.accounting.price import PriceLookup
+from eunoe.stages.counting.calibration import read_usage
 
 
 def forecast_of(request: Request, report: Report) -> RequestForecast:
@@ -19,3 +31,27 @@ def forecast_of(request: Request, report: Report) -> RequestForecast:
         start=cut.index if cut is not None else 0,
         fresh_cut=cut is not None and cut.declared,
     )
+
+
+def enter_requests(
+    forecasts: Sequence[RequestForecast],
+    *,
+    model_id: str | None,
+    usage: object = None,
+    prices: PriceLookup | None = None,
+) -> Ledger:
+    """The ledger of one request, or of the requests of one turn.
+
+    Args:
+        forecasts: one for each request, in order; a tool loop has several.
+        model_id: whose price counts; none of an unknown model.
+        usage: what the provider reported for all of them, as it came; sums over a tool loop are
+            read as sums. None, or what cannot be read: all is estimated.
+        prices: by default list prices.
+
+    Returns:
+        An entry to add to the ledger of the chat.
+    """
+    table = prices if prices is not None else list_prices()
+    reported = billed_use(usage, read_usage(usage))
+    return account_requests(forecasts, table.get(model_id), reported=reported)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from eunoe import ContextOrchestrator, Conversation, TokenBudget
+from eunoe.pipeline.forecasting import enter_requests
 from eunoe.stages.accounting.entry import account_requests
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.price import ModelPrice, TokenUse
+from eunoe.stages.accounting.price_table import ModelPricingTable
 from eunoe.stages.counting.message_cost import count_tools
 from eunoe.stages.counting.tokenizer import find_tokenizer
 
@@ -115,3 +117,26 @@ def test_a_real_tokenizer_is_no_exception():
     result = ContextOrchestrator().process_sync(Conversation.from_openai_messages(make_chat()))
     assert result.forecast.sent.prompt == result.report.tokens_after
     assert result.forecast.untouched.prompt == result.report.tokens_after
+
+
+@pytest.mark.parametrize(
+    ("usage", "prompt", "cached"),
+    [
+        (None, None, None),
+        ({"prompt_tokens": 900, "prompt_tokens_details": {"cached_tokens": 512}}, 900, 512),
+        ({"input_tokens": 10, "cache_read_input_tokens": 800, "output_tokens": 3}, 810, 800),
+        ({"timings": {"prompt_n": 90, "cache_n": 800}}, 890, 800),
+        ({"prompt_tokens": 900, "input_tokens": 1700, "output_tokens": 9}, 1700, 0),
+    ],
+)
+def test_reports_as_they_come(usage, prompt, cached):
+    result = ContextOrchestrator().process_sync(Conversation.from_openai_messages(make_chat()[:6]))
+    entry = enter_requests([result.forecast], model_id="gpt-4o", usage=usage)
+    if usage is None:
+        assert entry.estimated.sent.requests == 1
+    else:
+        assert (entry.measured.sent.prompt, entry.measured.sent.cached) == (prompt, cached)
+        assert entry.measured.sent.cost > 0
+    nothing = ModelPricingTable.empty()
+    unpriced = enter_requests([result.forecast], model_id="gpt-4o", usage=usage, prices=nothing)
+    assert unpriced.total.sent.unpriced == 1

@@ -91,6 +91,40 @@ class RequestForecast:
         known = min(max(0, tokens), self.sent.prompt)
         return replace(self, sent=replace(self.sent, repeated=known))
 
+    def with_left_out(self, tokens: int) -> RequestForecast:
+        """The same for a chat that was handed over without ``tokens`` of its earlier messages.
+
+        A host may go on from what was sent before, so that the chat as it is given lacks what an
+        untouched one would still have.
+        """
+        more = max(0, tokens)
+        first = not self.untouched.repeated
+        return replace(
+            self,
+            untouched=PromptForecast(
+                prompt=self.untouched.prompt + more,
+                repeated=0 if first else self.untouched.repeated + more,
+            ),
+        )
+
+    def to_json(self) -> list[int]:
+        """Plain form, for a host's notes on a turn."""
+        pairs = (self.sent, self.untouched, self.window)
+        return [n for p in pairs for n in (p.prompt, p.repeated)] + [int(self.untouched_fits)]
+
+    @classmethod
+    def from_json(cls, value: object) -> RequestForecast | None:
+        """Read the plain form; None from anything else."""
+        if not isinstance(value, list | tuple) or len(value) != 7:
+            return None
+        if not all(type(n) is int and n >= 0 for n in value):
+            return None
+        sent, untouched, window = (
+            PromptForecast(prompt=value[k], repeated=value[k + 1]) for k in (0, 2, 4)
+        )
+        fits = bool(value[6])
+        return cls(sent=sent, untouched=untouched, window=window, untouched_fits=fits)
+
 
 def forecast_request(
     line: ChatColumns,

@@ -155,3 +155,20 @@ def test_repeated_is_never_more_than_the_prompt(chat, room, sent, start, fresh):
     )
     for one in (made.sent, made.untouched, made.window):
         assert 0 <= one.repeated <= one.prompt
+
+
+def test_plain_form():
+    one, two = PromptForecast(prompt=100, repeated=50), PromptForecast(prompt=7, repeated=0)
+    forecast = RequestForecast(sent=one, untouched=two, window=one, untouched_fits=False)
+    assert RequestForecast.from_json(forecast.to_json()) == forecast
+    for odd in (None, 3, [], [1] * 6, [1] * 6 + ["1"], [-1] * 7, [True] * 7, {}):
+        assert RequestForecast.from_json(odd) is None
+
+
+def test_a_chat_that_lacks_what_was_left_out_before():
+    one = PromptForecast(prompt=100, repeated=50)
+    forecast = RequestForecast(sent=one, untouched=one, window=one)
+    assert forecast.with_left_out(30).untouched == PromptForecast(prompt=130, repeated=80)
+    assert forecast.with_left_out(30).sent == one
+    first = RequestForecast(sent=one, untouched=PromptForecast(prompt=9, repeated=0), window=one)
+    assert first.with_left_out(30).untouched == PromptForecast(prompt=39, repeated=0)
