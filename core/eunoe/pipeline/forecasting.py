@@ -1,4 +1,4 @@
-"""What a request will take, beside what an untouched chat and a plain window would have taken.
+"""Money in the pipeline: what a budget buys, what a request will take, what was reported of it.
 
 ledger = enter_requests([result.forecast], model_id="gpt-4o", usage=answer["usage"])
 accounting_line(ledger, allowed=8000, recalled=result.report.recalled)
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eunoe.domain.budget import Budget
 from eunoe.domain.report import Report
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.stages.accounting.billing import billed_use
@@ -15,8 +16,20 @@ from eunoe.stages.accounting.entry import account_requests
 from eunoe.stages.accounting.forecast import RequestForecast, forecast_request
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.list_prices import list_prices
-from eunoe.stages.accounting.price import PriceLookup
+from eunoe.stages.accounting.price import PriceLookup, affordable_tokens, depends_on_price
 from eunoe.stages.counting.calibration import read_usage
+
+
+def allowed_by_price(
+    budget: Budget, prices: PriceLookup, model_id: str | None
+) -> tuple[int, tuple[str, ...]]:
+    """Input tokens that a budget allows for a model, 0 for no limit, and what to warn of."""
+    price = prices.get(model_id)
+    warnings: tuple[str, ...] = ()
+    if price is None and depends_on_price(budget):
+        name = model_id or "no model"
+        warnings = (f"the price of {name} is not known: money sets no limit",)
+    return affordable_tokens(budget, price), warnings
 
 
 def forecast_of(request: Request, report: Report) -> RequestForecast:

@@ -16,7 +16,7 @@ from eunoe.domain.profile import profile_of
 from eunoe.domain.report import Overrun, Placement
 from eunoe.domain.settings import POLICY_NAMES, Settings
 from eunoe.pipeline.fitting import fit_view, list_tokens, shorten_turn
-from eunoe.pipeline.forecasting import forecast_of
+from eunoe.pipeline.forecasting import allowed_by_price, forecast_of
 from eunoe.pipeline.memory import count_entries
 from eunoe.pipeline.policies import decide_in_time, whole_view
 from eunoe.pipeline.reporting import make_report
@@ -30,7 +30,7 @@ from eunoe.pipeline.transcript import (
 )
 from eunoe.pipeline.view import Built, View
 from eunoe.stages.accounting.list_prices import list_prices
-from eunoe.stages.accounting.price import PriceLookup, affordable_tokens, depends_on_price
+from eunoe.stages.accounting.price import PriceLookup
 from eunoe.stages.counting.message_cost import count_tools
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe.stages.validity import check_messages
@@ -171,15 +171,11 @@ class ContextOrchestrator:
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         tool_tokens = count_tools(tools, counter) if tools else 0
         reserve = max(0, output_reserve or 0)
-        cap = budget if budget is not None else self.budget
-        price = self.prices.get(model_id)
-        limit = affordable_tokens(cap, price)
+        limit, unpriced = allowed_by_price(budget or self.budget, self.prices, model_id)
         contents = self._memory.contents(counter.name)
         entries = contents.read_all(conversation.raw)
         flags = strip_flags(conversation.raw, entries, contents, self.settings)
-        if price is None and depends_on_price(cap):
-            unknown = f"the price of {model_id or 'no model'} is not known: money sets no limit"
-            flags = replace(flags, warnings=(*flags.warnings, unknown))
+        flags = replace(flags, warnings=(*flags.warnings, *unpriced))
         count_entries(flags.entries, counter)
         finished = flags.entries[: last_turn_start(flags.entries)]
         transcript = self._memory.chats.find(
