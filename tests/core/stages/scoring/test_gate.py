@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eunoe.stages.scoring.analysis import analyse_text
-from eunoe.stages.scoring.gate import window_coverage
+from eunoe.stages.scoring.gate import may_open, window_coverage
 from eunoe.stages.scoring.index import RelevanceIndex
 
 OLD = [
@@ -70,6 +70,14 @@ def test_shares():
     assert got.missing == pytest.approx(got.outside)
     assert got.inside + got.missing == pytest.approx(1.0)
     assert got.best_outside > 0 < got.best_inside
+
+
+@pytest.mark.property
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from("dog Rex? what ops/deploy_prod.sh earlier we said ok".split())))
+def test_what_may_not_open_never_does(words):
+    text = " ".join(words)
+    assert may_open(analyse_text(text, role="user")) or not cover(text).open
 
 
 @pytest.mark.property

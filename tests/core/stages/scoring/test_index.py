@@ -142,3 +142,43 @@ def test_plain_bm25_roles_and_turns():
     assert index.turns().tolist() == [0, 0]
     assert index.term_reach("dog", 2) == (0, 0)
     assert index.term_reach("cow", 2) == (2, -1)
+
+
+LANGUAGES = {
+    "de": ("Ich habe gestern ein neues Fahrrad gekauft", "Wann kaufte ich das Fahrrad?",
+           ["Das Wetter ist heute schön", "Meine Schwester wohnt in Wien", "Wir kochen Suppe"]),
+    "fr": ("J'ai acheté une maison à Lyon", "Quelle maison ai-je achetée ?",
+           ["Il fait beau aujourd'hui", "Ma sœur travaille à Paris", "Nous mangeons du pain"]),
+    "es": ("Mi perro se llama Toby", "¿Cómo se llaman mis perros?",
+           ["Hoy hace mucho calor", "Trabajo en una oficina", "Vamos a comer arroz"]),
+    "pt": ("Comprei um carro vermelho em março", "Que carro eu comprei?",
+           ["Hoje está chovendo", "Minha irmã mora em Lisboa", "Gosto de café"]),
+    "it": ("Ho dipinto la cucina di giallo", "Di che colore è la cucina dipinta?",
+           ["Oggi piove molto", "Mia sorella vive a Roma", "Mangiamo la pasta"]),
+    "ru": ("Мы купили новую машину в мае", "Какие машины мы покупали?",
+           ["Сегодня идёт дождь", "Моя сестра живёт в Москве", "Я люблю чай"]),
+    "zh": ("我的狗叫小黑，今年三岁", "我的狗叫什么名字？",
+           ["今天天气很好", "我姐姐住在上海", "我们去吃火锅吧"]),
+    "ja": ("先週、京都で古い寺を見学しました", "京都では何を見学しましたか？",
+           ["今日はいい天気です", "姉は大阪に住んでいます", "寿司が好きです"]),
+    "ko": ("우리 강아지 이름은 초코입니다", "강아지의 이름이 뭐였지?",
+           ["오늘 날씨가 좋다", "언니는 서울에 산다", "저녁으로 국수를 먹자"]),
+    "th": ("ฉันซื้อรถจักรยานสีแดงเมื่อวาน", "รถจักรยานของฉันสีอะไร",
+           ["วันนี้อากาศดีมาก", "พี่สาวอยู่เชียงใหม่", "เราไปกินข้าวกัน"]),
+    "ar": ("اشتريت السيارة الحمراء في دبي", "أين اشتريت سيارة؟",
+           ["الطقس جميل اليوم", "أختي تعيش في القاهرة", "أحب القهوة"]),
+    "he": ("קניתי את הבית בחיפה", "איפה קניתי בית?",
+           ["היום יורד גשם", "אחותי גרה בירושלים", "אני אוהב קפה"]),
+    "hi": ("मेरे कुत्ते का नाम शेरू है", "कुत्ते का नाम क्या है?",
+           ["आज मौसम अच्छा है", "मेरी बहन दिल्ली में रहती है", "चलो खाना खाते हैं"]),
+    "code": ("The limit lives in config/settings.yaml as MAX_RETRY_COUNT", "what is maxRetryCount?",
+             ["The tests pass now", "We use Python here", "Deploy on Friday"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+@pytest.mark.parametrize("place", [0, 2])
+def test_the_fact_is_found_in_every_language(language, place):
+    fact, question, rest = LANGUAGES[language]
+    texts = [*rest[:place], fact, *rest[place:]]
+    assert ask(plain(*texts), question).values.argmax() == place
