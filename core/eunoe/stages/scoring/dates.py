@@ -32,6 +32,9 @@ _DATE_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\s*([ap]m)?\b", re.IGNO
 
 CalendarDate = tuple[int, int, int]
 
+DATES_MOST = 64
+"""Dates that are read in one text."""
+
 
 def _date_month(word: str) -> int:
     return look_up_word(fold_text(word)).month
@@ -71,6 +74,8 @@ def find_dates(text: str, *, months: bool = True) -> tuple[CalendarDate, ...]:
             value = _date_from(kind, found.groups())
             if value is None:
                 continue
+            if len(taken) >= DATES_MOST:
+                return tuple(out)
             taken.append((start, end))
             if value not in out:
                 out.append(value)

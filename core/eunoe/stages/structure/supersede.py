@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 SUPERSEDE_SHARE = 0.6
 
 _SUPERSEDE_ASSIGNMENT = re.compile(
-    r"\b((?:[\w'-]+ ){0,3}[\w'-]+?)\s*(?:\bis now\b|\bare now\b|\bis\b|\bwas\b|=|:|\bto be\b)\s*"
+    r"\b((?:[\w'-]{1,30} ){0,3}[\w'-]{1,30}?)\s?"
+    r"(?:\bis now\b|\bare now\b|\bis\b|\bwas\b|=|:|\bto be\b)\s*"
     r"([$€£]?\d[\w.,:%/-]*)",
     re.IGNORECASE,
 )

@@ -61,3 +61,20 @@ def test_pure_and_total(text, role):
     assert a == analyse_text(text, role=role)
     assert a.length == sum(a.counts) >= len(a.terms)
     assert len(set(a.terms)) == len(a.terms)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ud800 broken",
+        "\x00\x00",
+        "2024 " * 50_000,
+        "a." * 50_000,
+        "あ" * 50_000,
+        "12 May " * 9_000,
+    ],
+)
+def test_odd_and_long_texts_are_read(text):
+    a = analyse_text(text, role="user")
+    assert len(a.dates) <= 64
+    assert a.length >= 0

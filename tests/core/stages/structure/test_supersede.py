@@ -24,3 +24,8 @@ def test_history_switches_the_discount_off():
     values, flags = np.array([1.0, 1.0]), np.array([True, False])
     assert discount_superseded(values, flags).tolist() == [0.4, 1.0]
     assert discount_superseded(values, flags, history=True).tolist() == [1.0, 1.0]
+
+
+def test_a_long_word_is_no_trap():
+    assert stated_values("a" * 20_000) == {}
+    assert stated_values("a-" * 10_000) == {}
