@@ -52,6 +52,7 @@ def enter_requests(
     model_id: str | None,
     usage: object = None,
     prices: PriceLookup | None = None,
+    hit_share: float = 1.0,
 ) -> Ledger:
     """The ledger of one request, or of the requests of one turn.
 
@@ -61,10 +62,13 @@ def enter_requests(
         usage: what the provider reported for all of them, as it came; sums over a tool loop are
             read as sums. None, or what cannot be read: all is estimated.
         prices: by default list prices.
+        hit_share: part of a repeated prefix that the cache gives back, in [0, 1], where it has been
+            learnt (``CacheRecord``).
 
     Returns:
         An entry to add to the ledger of the chat.
     """
     table = prices if prices is not None else list_prices()
     reported = billed_use(usage, read_usage(usage))
-    return account_requests(forecasts, table.get(model_id), reported=reported)
+    price = table.get(model_id)
+    return account_requests(forecasts, price, reported=reported, hit_share=hit_share)

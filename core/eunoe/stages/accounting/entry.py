@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eunoe.stages.accounting.forecast import RequestForecast
+from eunoe.stages.accounting.forecast import PromptForecast, RequestForecast
 from eunoe.stages.accounting.ledger import Account, Ledger, Tally
 from eunoe.stages.accounting.price import ModelPrice, ReportedUse, TokenUse
 
@@ -18,6 +18,7 @@ def account_requests(
     *,
     reported: ReportedUse | None = None,
     caching: bool = True,
+    hit_share: float = 1.0,
 ) -> Ledger:
     """Enter one request, or the requests of one turn whose usage is reported as a sum.
 
@@ -27,6 +28,8 @@ def account_requests(
         reported: what the provider reported for all of them together; None if nothing.
         caching: whether the provider is known to cache; a report that shows neither reading nor
             writing, where writing is charged, says that it does not.
+        hit_share: part of a repeated prefix that the cache of this model gives back, in [0, 1], as
+            ``CacheRecord.share`` has learnt it; for what is estimated.
 
     Returns:
         Their ledger. With a report, what was sent is the report, and the two other ways are scaled
@@ -44,12 +47,16 @@ def account_requests(
             caching = False
     answer = 0 if reported is None else reported.completion
     if reported is None:
-        uses = [f.sent.use(price, caching=caching) for f in forecasts]
+        uses = [f.sent.use(price, caching=caching, hit_share=hit_share) for f in forecasts]
     else:
         uses = _shared_report(reported, [f.sent.prompt for f in forecasts])
     sent = _tally(uses, price)
-    untouched = [f.untouched.use(price, caching=caching, scale=scale) for f in forecasts]
-    window = [f.window.use(price, caching=caching, scale=scale) for f in forecasts]
+
+    def expected(prompt: PromptForecast) -> TokenUse:
+        return prompt.use(price, caching=caching, scale=scale, hit_share=hit_share)
+
+    untouched = [expected(f.untouched) for f in forecasts]
+    window = [expected(f.window) for f in forecasts]
     account = Account(
         sent=sent,
         untouched=_tally(_with_answer(untouched, answer), price),

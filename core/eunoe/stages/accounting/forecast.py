@@ -49,7 +49,12 @@ class PromptForecast:
     repeated: int
 
     def use(
-        self, price: ModelPrice | None, *, caching: bool = True, scale: float = 1.0
+        self,
+        price: ModelPrice | None,
+        *,
+        caching: bool = True,
+        scale: float = 1.0,
+        hit_share: float = 1.0,
     ) -> TokenUse:
         """The use to expect.
 
@@ -57,9 +62,10 @@ class PromptForecast:
             price: says from where on a prefix is cached, and whether writing is charged.
             caching: whether the provider caches this chat at all.
             scale: provider's tokens per token of ours.
+            hit_share: part of a repeated prefix that the cache gives back, in [0, 1].
         """
         prompt = round(self.prompt * scale)
-        cached = min(prompt, round(self.repeated * scale)) if caching else 0
+        cached = min(prompt, round(self.repeated * scale * hit_share)) if caching else 0
         if price is not None and cached < price.cache_from:
             cached = 0
         writes = caching and price is not None and price.write is not None

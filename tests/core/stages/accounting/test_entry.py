@@ -68,6 +68,18 @@ def test_a_chat_that_is_not_cached_is_not_compared_with_a_cached_one():
     assert account.untouched.cached == 39_000
 
 
+def test_a_cache_that_forgets_is_expected_to_forget_in_every_way():
+    account = account_requests([FORECAST], PRICE, hit_share=0.5).estimated
+    assert [t.cached for t in (account.sent, account.untouched, account.window)] == [
+        3000,
+        19_500,
+        250,
+    ]
+    reported = TokenUse(prompt=8000, cached=2500)
+    account = account_requests([FORECAST], PRICE, reported=reported, hit_share=0.5).measured
+    assert [t.cached for t in (account.sent, account.untouched)] == [2500, 19_500]
+
+
 def test_without_a_price_there_are_tokens_only():
     ledger = account_requests([FORECAST], None, reported=TokenUse(prompt=8000))
     assert ledger.total.sent.cost == ledger.total.untouched.cost == 0
