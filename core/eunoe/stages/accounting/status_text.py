@@ -80,12 +80,23 @@ def saved_piece(ledger: Ledger) -> str:
     return f"saved ≈{money_text(saved)}" if saved > 0 else f"≈{money_text(-saved)} dearer"
 
 
-def accounting_line(ledger: Ledger, *, allowed: int = 0, recalled: int = 0) -> str:
-    """All pieces of one request or turn, joined; the pieces that say nothing are left out."""
+def accounting_line(
+    entry: Ledger, *, allowed: int = 0, recalled: int = 0, chat: Ledger | None = None
+) -> str:
+    """All pieces of one request or turn, joined; the pieces that say nothing are left out.
+
+    Args:
+        entry: the ledger of the request or turn.
+        allowed: tokens that the request may take; 0 without a limit.
+        recalled: messages that came back.
+        chat: the ledger of the whole chat. If given, the saving is that of the chat so far: in a
+            single turn a cut costs more than it saves, and pays in the turns after it.
+    """
+    saved = saved_piece(entry if chat is None else chat)
     pieces = (
-        sent_piece(ledger, allowed=allowed),
-        cache_piece(ledger),
+        sent_piece(entry, allowed=allowed),
+        cache_piece(entry),
         recalled_piece(recalled),
-        saved_piece(ledger),
+        f"{saved} so far" if saved and chat is not None else saved,
     )
     return STATUS_SEPARATOR.join(piece for piece in pieces if piece)

@@ -52,6 +52,15 @@ def test_what_cost_more_is_said():
     assert saved_piece(Ledger(measured=account)) == "≈$0.010 dearer"
 
 
+def test_the_saving_of_a_chat_is_that_so_far():
+    entry = account_requests([FORECAST], PRICE)
+    chat = Ledger.merge([entry] * 100)
+    line = accounting_line(entry, allowed=8000, chat=chat)
+    assert line == "sent ≈7.9k of 8k · ≈6.1k from cache · saved ≈$0.760 so far"
+    unpriced = account_requests([FORECAST], None)
+    assert accounting_line(unpriced, chat=unpriced) == "sent ≈7.9k · ≈6.1k from cache"
+
+
 def test_several_requests_have_no_limit_in_the_line():
     ledger = account_requests([FORECAST] * 2, PRICE)
     assert sent_piece(ledger, allowed=8000) == "sent ≈15.8k"
