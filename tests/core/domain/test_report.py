@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from eunoe.domain.report import Certificate, Cut, DecisionList, Fate, Overrun, Report
+
+
+def decisions() -> DecisionList:
+    return DecisionList(
+        [5, 6, 7, 8],
+        {0: Fate.KEPT, 1: Fate.RECALLED, 3: Fate.GIST},
+        [0.5, 0.12345678],
+        {3: "larger than the budget"},
+    )
+
+
+def test_a_decision_for_each_message():
+    made = decisions()
+    assert [(d.index, d.fate, d.score, d.tokens) for d in made] == [
+        (0, Fate.KEPT, 0.5, 5),
+        (1, Fate.RECALLED, 0.123457, 6),
+        (2, Fate.DROPPED, 0.0, 7),
+        (3, Fate.GIST, 0.0, 8),
+    ]
+    assert [d.reason for d in made][2:] == [
+        "before the window, and the question does not need it",
+        "larger than the budget",
+    ]
+    assert made.counts() == {"kept": 1, "recalled": 1, "gist": 1, "dropped": 1}
+    assert DecisionList([], {}).counts() == {}
+
+
+def test_decisions_are_a_sequence():
+    made = decisions()
+    assert len(made) == 4
+    assert made[-1] == made[3]
+    assert made[1:3] == (made[1], made[2])
+    assert made[::-1][0] == made[3]
+    for index in (4, -5):
+        with pytest.raises(IndexError, match="decision"):
+            made[index]
+
+
+def test_every_fate_has_a_reason():
+    for fate in Fate:
+        assert DecisionList([1], {0: fate})[0].reason
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "ratio"), [(3.0, 4.0, 0.75), (0.0, 0.0, 1.0), (1.0, -1.0, 1.0), (5.0, 4.0, 1.0)]
+)
+def test_certificates(value, bound, ratio):
+    assert Certificate(value=value, upper_bound=bound).ratio == ratio
+
+
+def full_report() -> Report:
+    return Report(
+        decisions=decisions(),
+        tokens_before=12_000,
+        tokens_after=7900,
+        budget=8000,
+        tokenizer="o200k",
+        cut=Cut(index=2, tokens_dropped=4100, declared=True),
+        recalled=1,
+        recall_reason="recall was asked for",
+        certificate=Certificate(value=3.0, upper_bound=4.0),
+        mended=("x was mended",),
+        warnings=("mind the gap",),
+        violations=("[0] odd",),
+        infeasible=Overrun(needed=2, allowed=1),
+    )
+
+
+def test_a_report_for_people():
+    assert full_report().explain().split("\n") == [
+        "sent about 7,900 tokens of 8,000 allowed; the whole chat has 12,000",
+        "policy stable, rules of openai, counted by o200k",
+        "messages: 1 kept, 1 recalled, 1 gist, 1 dropped",
+        "recall: recall was asked for",
+        "the choice has at least 75 % of the best possible value under this scoring",
+        "mended: x was mended",
+        "still broken: [0] odd",
+        "warning: mind the gap",
+        "  [0] kept            5 tokens  0.50  in the window",
+        "  [1] recalled        6 tokens  0.12  the question needs it",
+        "  [2] dropped         7 tokens  0.00  before the window, and the question does not need it",
+        "  [3] gist            8 tokens  0.00  larger than the budget",
+    ]
+
+
+def test_a_report_without_limit_and_messages():
+    report = Report(decisions=DecisionList([], {}), tokens_before=0, tokens_after=0, budget=0, estimated=False)
+    assert report.explain().split("\n") == [
+        "sent 0 tokens, no limit; the whole chat has 0",
+        "policy stable, rules of openai, counted by ",
+        "messages: none",
+    ]
+    assert report.counts() == {}
+
+
+def test_a_report_for_machines():
+    plain = json.loads(json.dumps(full_report().to_dict()))
+    assert plain["cut"] == {"index": 2, "tokens_dropped": 4100, "declared": True}
+    assert plain["certificate"] == {"value": 3.0, "upper_bound": 4.0, "ratio": 0.75}
+    assert plain["infeasible"] == {"needed": 2, "allowed": 1}
+    assert plain["decisions"][1] == {
+        "index": 1,
+        "fate": "recalled",
+        "score": 0.123457,
+        "tokens": 6,
+        "reason": "the question needs it",
+    }
