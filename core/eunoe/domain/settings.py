@@ -13,6 +13,7 @@ POLICY_NAMES: tuple[str, ...] = ("stable", "relevance", "window", "off")
 _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "high_water": (0.3, 1.0),
     "low_water": (0.05, 0.95),
+    "recall_tokens": (0, 1_000_000),
     "recall_share": (0.0, 0.95),
     "deep_recall_share": (0.0, 0.95),
     "recall_floor": (0.0, 1.0),
@@ -35,9 +36,11 @@ class Settings:
         high_water: share of the room at which the window is cut, in [0.3, 1].
         low_water: share of the room that a cut leaves, in [0.05, 0.95], below ``high_water``.
         recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.
-        recall_share: share of the room that recalled text may take beside the window.
-        deep_recall_share: the same when the question plainly asks for what lies far back; the
-            window makes room for that one turn.
+        recall_tokens: tokens that recalled text may take; evidence needs so many, whatever the room.
+        recall_share: share of the room that it may take where that is more, in [0, 0.95].
+        deep_recall_share: share of the room that it may take at most, in [0, 0.95]; if the free room
+            beside the window holds too little of what is relevant, the window makes room for that
+            one turn.
         recall_floor: relevance, in [0, 1], below which nothing is recalled.
         cost_exponent: how hard length is priced when choosing, in [0, 1].
         pair_coherence: share of a question's relevance that its answer inherits, in [0, 1].
@@ -58,6 +61,7 @@ class Settings:
     high_water: float = 1.0
     low_water: float = 0.4
     recall: Literal["auto", "always", "never"] = "auto"
+    recall_tokens: int = 3000
     recall_share: float = 0.15
     deep_recall_share: float = 0.8
     recall_floor: float = 0.0
@@ -77,9 +81,12 @@ class Settings:
         if self.recall not in ("auto", "always", "never"):
             raise SettingsError("recall", self.recall, "auto, always, never")
         for field in fields(self):
-            low, high = _SETTING_RANGES.get(field.name, (float("-inf"), float("inf")))
+            if field.name not in _SETTING_RANGES:
+                continue
+            low, high = _SETTING_RANGES[field.name]
             value = getattr(self, field.name)
-            if field.name in _SETTING_RANGES and not low <= value <= high:
+            kinds = int if isinstance(field.default, int) else (int, float)
+            if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
                 raise SettingsError(field.name, value, f"from {low:g} to {high:g}")
         if self.low_water >= self.high_water:
             raise SettingsError(

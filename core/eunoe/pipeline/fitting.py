@@ -30,36 +30,47 @@ def fit_view(request: Request, view: View) -> Built:
 
 
 def _give_way(request: Request, view: View, excess: int) -> bool:
-    """Leave out quoted atoms of least relevance, else the oldest turns; False if none is left."""
-    if view.quoted:
-        freed, scored = 0, view.scored
-        order = sorted(
-            range(len(view.quoted)),
-            key=lambda k: (scored.of(view.quoted[k]) if scored else 0.0, view.quoted[k].first),
-        )
-        gone: set[int] = set()
-        for k in order:
-            gone.add(k)
-            freed += request.tokens_of(view.quoted[k])
-            if freed >= excess:
-                break
-        view.quoted = [a for k, a in enumerate(view.quoted) if k not in gone]
+    """Leave out quoted atoms of least relevance, else the oldest turns; False if none is left.
+
+    What a flag keeps goes last, the oldest first; the report then says so.
+    """
+    kept = request.kept_by_flag
+    loose = [k for k, a in enumerate(view.quoted) if kept.isdisjoint(a.indices)]
+    if loose:
+        scored = view.scored
+        loose.sort(key=lambda k: scored.of(view.quoted[k]) if scored else 0.0)
+        gone = set(_first_to_free(request, [view.quoted[k] for k in loose], excess))
+        view.quoted = [a for a in view.quoted if a not in gone]
         return True
-    body = [a for a in view.in_place if not a.system]
-    if not body:
-        return False
-    freed, turn = 0, body[0].turn
-    last_turn = body[0].turn
-    for atom in body:
-        if freed >= excess and atom.turn != last_turn:
-            break
+    body = [a for a in view.in_place if not a.system and kept.isdisjoint(a.indices)]
+    if body:
+        last_turn = _first_to_free(request, body, excess)[-1].turn
+        view.in_place = [
+            a
+            for a in view.in_place
+            if a.system or a.turn > last_turn or not kept.isdisjoint(a.indices)
+        ]
+        turns = request.transcript.turns.view()
+        start = int(turns[last_turn + 1]) if last_turn + 1 < len(turns) else request.turn_start
+        view.cut = _cut_at(request, start)
+        return True
+    for atoms in (view.quoted, view.in_place):
+        oldest = next((a for a in atoms if not a.system), None)
+        if oldest is not None:
+            atoms.remove(oldest)
+            return True
+    return False
+
+
+def _first_to_free(request: Request, atoms: list[Atom], excess: int) -> list[Atom]:
+    """The first few atoms that free so many tokens together, at least one."""
+    freed, gone = 0, []
+    for atom in atoms:
+        gone.append(atom)
         freed += request.tokens_of(atom)
-        last_turn = atom.turn
-    view.in_place = [a for a in view.in_place if a.system or a.turn > last_turn]
-    turns = request.transcript.turns.view()
-    start = int(turns[last_turn + 1]) if last_turn + 1 < len(turns) else request.turn_start
-    view.cut = _cut_at(request, start)
-    return turn <= last_turn
+        if freed >= excess:
+            break
+    return gone
 
 
 def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overrun | None]:

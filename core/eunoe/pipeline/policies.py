@@ -19,6 +19,10 @@ from eunoe.pipeline.view import View
 from eunoe.stages.window import WaterMarks, WindowStart, newest_that_fit, replay_window
 
 
+_ENOUGH_WORTH = 0.75
+"""Share of the relevance of a deep recall at which a light one, which keeps the cache, will do."""
+
+
 def whole_view(request: Request) -> View:
     """Everything in place, but what a flag leaves out."""
     start = context_start(request)
@@ -59,25 +63,18 @@ def context_start(request: Request) -> int:
 
 def is_dropped(request: Request, atom: Atom) -> bool:
     """Whether a flag leaves the atom out."""
-    flags = request.flags.by_message
-    return bool(flags) and any(i in flags and flags[i].drop for i in atom.indices)
+    return any(request.dropped_by_flag(i) for i in atom.indices)
 
 
 def forced_atoms(request: Request) -> list[Atom]:
     """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages."""
-    flags, now = request.flags.by_message, request.flags.now
-    wanted = {
-        i for i, f in flags.items() if f.pin or (now.keep_tag is not None and f.tag == now.keep_tag)
-    }
-    if now.recent:
-        size = request.turn_start
-        wanted.update(range(max(0, size - now.recent), size))
-    if not wanted:
+    kept = request.kept_by_flag
+    if not kept:
         return []
     return [
         a
         for a in request.atoms_between(0, request.turn_start)
-        if not a.system and wanted.intersection(a.indices) and not is_dropped(request, a)
+        if not a.system and not kept.isdisjoint(a.indices) and not is_dropped(request, a)
     ]
 
 
@@ -146,28 +143,30 @@ def _recall_beside(
     view.recall_reason, view.scored = need.reason, need.scored
     if need.depth == "none" or need.scored is None:
         return Choice(), window
-    settings, line = request.settings, request.timeline
-    head = int(line.system_tokens[asked])
-    room = marks.room - head
-    free = marks.room - line.used(window.start, asked)
-    if need.depth == "deep":
-        window, free = _shrunk_window(request, window, marks, asked, room)
-        share = settings.deep_recall_share
-    else:
-        share = settings.recall_share
-    budget = min(free, int(room * share))
-    return choose_atoms(request, need.scored, 0, window.start, budget, quoted=True), window
+    wanted = _wanted_tokens(request, marks, asked)
+    free = min(wanted, marks.room - request.timeline.used(window.start, asked))
+    light = choose_atoms(request, need.scored, 0, window.start, free, quoted=True)
+    if need.depth == "light" or free >= wanted:
+        return light, window
+    shrunk = newest_that_fit(request.timeline, marks.room - wanted, asked)
+    if shrunk <= window.start:
+        return light, window
+    deep = choose_atoms(request, need.scored, 0, shrunk, wanted, quoted=True)
+    if light.worth >= _ENOUGH_WORTH * deep.worth:
+        return light, window
+    return deep, WindowStart(shrunk, True, True)
 
 
-def _shrunk_window(
-    request: Request, window: WindowStart, marks: WaterMarks, asked: int, room: int
-) -> tuple[WindowStart, int]:
-    """A shorter window for this turn alone, so that deep recall has room."""
-    line = request.timeline
-    keep = int(line.system_tokens[asked]) + int(room * (1 - request.settings.deep_recall_share))
-    start = max(window.start, newest_that_fit(line, keep, asked))
-    free = marks.room - line.used(start, asked)
-    return WindowStart(start, window.fresh or start > window.start, True), free
+def _wanted_tokens(request: Request, marks: WaterMarks, asked: int) -> int:
+    """Tokens that recalled text may take: enough for the evidence, whatever the budget.
+
+    Evidence needs a number of tokens, not a share of the window: small budgets give most of their
+    room to it, large ones a fraction.
+    """
+    settings = request.settings
+    room = marks.room - int(request.timeline.system_tokens[asked])
+    share = max(settings.recall_tokens, int(room * settings.recall_share))
+    return min(share, int(room * settings.deep_recall_share))
 
 
 def relevance_view(request: Request) -> View:

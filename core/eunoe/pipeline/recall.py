@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom
-from eunoe.domain.flag import Flags
 from eunoe.domain.report import Certificate
 from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.request import Request
@@ -45,11 +44,13 @@ class Choice:
     Attributes:
         atoms: chosen atoms, oldest first.
         tokens: what they take, quotation included.
+        worth: their relevance, added up.
         certificate: how good the choice is.
     """
 
     atoms: tuple[Atom, ...] = ()
     tokens: int = 0
+    worth: float = 0.0
     certificate: Certificate | None = None
 
 
@@ -96,6 +97,7 @@ def choose_atoms(
     return Choice(
         atoms=chosen,
         tokens=int(selection.cost) + (BLOCK_TOKENS if quoted else 0) if chosen else 0,
+        worth=float(worth[list(selection.chosen)].sum()),
         certificate=selection.certificate,
     )
 
@@ -110,8 +112,9 @@ def _candidate_atoms(
     np.maximum.at(worth, transcript.atom_of_message.view(), scored.values)
     open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
     open_atoms &= (worth > 0) & (worth >= request.settings.recall_floor)
-    for i in request.flags.by_message:
-        if i < len(scored.values) and _is_settled(request.flags.by_message[i]):
+    dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
+    for i in (*request.kept_by_flag, *dropped):
+        if i < len(scored.values):
             open_atoms[transcript.atom_of_message.view()[i]] = False
     places = np.flatnonzero(open_atoms)
     limit = request.settings.max_candidates
@@ -122,10 +125,6 @@ def _candidate_atoms(
         whole = [k for k in places.tolist() if not transcript.atoms[k].broken]
         places = np.array(whole, dtype=np.int64)
     return places, worth[places]
-
-
-def _is_settled(flags: Flags) -> bool:
-    return flags.pin or flags.drop
 
 
 def quotation_of(request: Request, atoms: Sequence[Atom]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from eunoe.domain.report import DecisionList, Fate, Overrun, Report
 from eunoe.pipeline.request import Request
@@ -40,8 +40,21 @@ def make_report(
         recall_reason=view.recall_reason if view else "",
         certificate=view.certificate if view else None,
         mended=tuple(built.mended) if built else (),
-        warnings=(*request.flags.warnings, *(view.warnings if view else ())),
+        warnings=(
+            *request.flags.warnings,
+            *(view.warnings if view else ()),
+            *_lost_by_size(request, fates),
+        ),
         violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
         truncated=view.truncated if view else False,
         infeasible=overrun,
     )
+
+
+def _lost_by_size(request: Request, fates: Mapping[int, Fate]) -> list[str]:
+    """What a flag keeps and the budget does not hold, in one sentence."""
+    lost = sorted(i for i in request.kept_by_flag if i not in fates)
+    if not lost:
+        return []
+    named = ", ".join(map(str, lost[:8])) + (", …" if len(lost) > 8 else "")
+    return [f"a flag keeps messages that the budget has no room for: {named}"]

@@ -177,6 +177,24 @@ class Request:
         note_call_ids([e.message for e in self.entries[self.turn_start :]], called, repeated)
         return frozenset(repeated)
 
+    @cached_property
+    def kept_by_flag(self) -> frozenset[int]:
+        """Messages of the finished turns that a flag keeps: pins, a kept tag, the newest few."""
+        size, now = self.turn_start, self.flags.now
+        kept = {
+            i
+            for i, flags in self.flags.by_message.items()
+            if i < size and (flags.pin or (flags.tag is not None and flags.tag == now.keep_tag))
+        }
+        if now.recent:
+            kept.update(range(max(0, size - now.recent), size))
+        return frozenset(i for i in kept if not self.dropped_by_flag(i))
+
+    def dropped_by_flag(self, i: int) -> bool:
+        """Whether a flag leaves a message out."""
+        flags = self.flags.by_message.get(i)
+        return flags is not None and flags.drop
+
     def atoms_between(self, start: int, stop: int) -> list[Atom]:
         """The atoms of the finished turns that begin in ``[start, stop)``, in order."""
         low, high = self._atom_range(start), self._atom_range(stop)
