@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from eunoe.domain.report import DecisionList, Fate, Overrun, Report
 from eunoe.pipeline.request import Request
 from eunoe.pipeline.view import Built, View, fates_of
+
+_NO_ROOM = "a flag keeps it, but the budget has no room for it"
 
 
 def make_report(
@@ -25,10 +27,12 @@ def make_report(
     fates = (
         dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
     )
+    lost = sorted(i for i in request.kept_by_flag if i not in fates)
+    reasons = {**(view.reasons if view else {}), **dict.fromkeys(lost, _NO_ROOM)}
     scored = view.scored if view is not None else None
     scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
     return Report(
-        decisions=DecisionList(tokens, fates, scores, view.reasons if view else {}),
+        decisions=DecisionList(tokens, fates, scores, reasons),
         tokens_before=before,
         tokens_after=before if built is None else built.tokens,
         budget=0,
@@ -43,7 +47,7 @@ def make_report(
         warnings=(
             *request.flags.warnings,
             *(view.warnings if view else ()),
-            *_lost_by_size(request, fates),
+            *_lost_by_size(lost),
         ),
         violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
         truncated=view.truncated if view else False,
@@ -51,9 +55,8 @@ def make_report(
     )
 
 
-def _lost_by_size(request: Request, fates: Mapping[int, Fate]) -> list[str]:
+def _lost_by_size(lost: Sequence[int]) -> list[str]:
     """What a flag keeps and the budget does not hold, in one sentence."""
-    lost = sorted(i for i in request.kept_by_flag if i not in fates)
     if not lost:
         return []
     named = ", ".join(map(str, lost[:8])) + (", …" if len(lost) > 8 else "")
