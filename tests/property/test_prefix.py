@@ -43,13 +43,18 @@ def lasting(messages: list[Raw], result: OrchestratorResult) -> list[str]:
 
 
 @settings(max_examples=60)
-@given(messages=chats(poison=False, most_steps=25), profile=FREE_ORDER, share=st.integers(20, 90))
-def test_views_only_grow_between_declared_cuts(messages, profile, share):
+@given(
+    messages=chats(poison=False, most_steps=25),
+    profile=FREE_ORDER,
+    share=st.integers(20, 90),
+    high=st.sampled_from([1.0, 1.0, 0.9, 0.7]),
+)
+def test_views_only_grow_between_declared_cuts(messages, profile, share, high):
     budget = count_list(messages) * share // 100
     before: list[str] = []
     for stop in requests_of(messages):
         try:
-            result = ask(messages[:stop], budget, profile, recall="never")
+            result = ask(messages[:stop], budget, profile, recall="never", high_water=high)
         except BudgetError:
             before = []
             continue

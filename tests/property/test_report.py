@@ -44,7 +44,7 @@ def test_decisions_agree_with_what_was_sent(messages, profile, policy, data):
     assert sum(report.counts().values()) == len(messages)
     assert report.truncated >= any(d.fate in (Fate.GIST, Fate.STUB) for d in report.decisions)
     flags = sum(said(m).startswith("!") for m in messages)
-    assert report.tokens_before >= count_list(messages) - 8 * flags
+    assert report.tokens_before >= count_list(messages) - 40 * flags
 
 
 @settings(max_examples=60)
@@ -55,7 +55,9 @@ def test_reports_are_plain_values_and_lines(messages, profile, policy, share):
     plain = json.loads(json.dumps(report.to_dict()))
     assert len(plain["decisions"]) == len(messages)
     assert plain["budget"] == budget
-    assert (plain["profile"], plain["policy"]) == (profile, policy)
+    assert plain["profile"] == profile
+    flagged = any("!policy" in said(m) for m in messages)
+    assert plain["policy"] == policy or flagged
     lines = report.explain().split("\n")
     assert sum(line.startswith("  [") for line in lines) == len(messages)
 

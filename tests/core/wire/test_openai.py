@@ -166,7 +166,7 @@ def test_thinking_is_a_piece_and_no_text():
 
 def test_digests_are_of_the_content_and_not_of_the_hosts_ids():
     plain = read_message({"role": "user", "content": "x"})
-    assert plain.digest == "f54a99ae84e8db0c0fc8e8ea" or len(plain.digest) == 24
+    assert len(plain.digest) == 24
     assert plain.digest == read_message({"content": "x", "role": "user"}).digest
     one = read_message({"role": "user", "content": "x", "name": "ann", "id": "1", "timestamp": 5})
     two = read_message({"name": "ann", "role": "user", "content": "x", "id": "2"})
