@@ -124,6 +124,9 @@ class SlotMaker:
         if i in self.shortened:
             text, fate = self.shortened[i]
             raw, changed = with_content(raw, text), True
+        if message.shape.problem.startswith("content is "):
+            raw, changed = with_content(raw, message.text), True
+            self.mended.append(f"[{i}] {message.shape.problem}; it was sent as text")
         if message.shape.half_character:
             raw, changed = without_half_characters(raw), True
             self.mended.append(f"[{i}] half a character was replaced")

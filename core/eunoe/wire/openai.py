@@ -90,8 +90,10 @@ def _json_or_repr(value: object, **options: Any) -> str:
 def _content_parts(content: object) -> list[Mapping[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    if not isinstance(content, list):
+    if content is None:
         return []
+    if not isinstance(content, list):
+        return [{"type": "text", "text": _argument_text(content) or str(content)}]
     return [p if isinstance(p, Mapping) else {"type": "text", "text": str(p)} for p in content]
 
 

@@ -39,8 +39,9 @@ from strategies import calling, image, part
         pytest.param([{}], "", ("{}",), (), 2, id="an empty part"),
         pytest.param([{"type": "hologram", "k": {(1, 2): "é"}}], "", ("{'type': 'hologram', 'k': {(1, 2): 'é'}}",), (), 2, id="keys that JSON cannot hold"),
         pytest.param([{"type": "x", "data": "A" * 900}], "", ('{"type": "x", "data": ""}',), (), 2, id="base64 is no text"),
-        pytest.param(5, "", (), (), 0, id="a number"),
-        pytest.param({"text": "x"}, "", (), (), 0, id="a mapping"),
+        pytest.param(5, "5", ("5",), (), 2, id="a number"),
+        pytest.param(0, "0", ("0",), (), 2, id="nought"),
+        pytest.param({"text": "x"}, '{"text": "x"}', ('{"text": "x"}',), (), 2, id="a mapping"),
     ],
 )
 def test_content_is_read(content, text, pieces, media, substance):

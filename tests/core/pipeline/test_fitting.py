@@ -1,0 +1,161 @@
+"""A current turn that is larger than the budget: stubs, clips, and what on_overflow says."""
+
+from __future__ import annotations
+
+import pytest
+
+from ask import ask, orchestrator, sent_by
+from eunoe import BudgetError, Fate, SettingsError
+from judge import count, count_list, said
+from strategies import PROFILE_NAMES, assistant, calling, image, part, result, user
+
+SYSTEM = {"role": "system", "content": "be brief"}
+
+
+def loop(steps: int, size: int = 300):
+    return [
+        m
+        for i in range(steps)
+        for m in (calling(f"c{i}"), result(f"c{i}", f"row {i} " + "x" * 3 * size))
+    ]
+
+
+def test_the_oldest_results_of_a_running_turn_become_stubs():
+    chat = [SYSTEM, user("old"), assistant("older"), user("the task"), *loop(6)]
+    answer = ask(chat, 1500)
+    fates = [d.fate for d in answer.report.decisions]
+    results = [fates[i] for i, m in enumerate(chat) if m["role"] == "tool"]
+    assert results[0] is Fate.STUB
+    assert results[-1] is Fate.KEPT
+    assert results == sorted(results, key=lambda f: f is Fate.KEPT)
+    assert [fates[i] for i, m in enumerate(chat) if "tool_calls" in m] == [Fate.KEPT] * 6
+    assert (fates[0], fates[3]) == (Fate.KEPT, Fate.KEPT)
+    stub = sent_by(answer)[3]
+    assert stub["content"] == (
+        f"[result elided to save room; {count(chat[5])} tokens. Call the tool again if it is needed.]"
+    )
+    assert stub["tool_call_id"] == "c0"
+    assert answer.report.truncated
+    assert answer.report.cut.declared
+
+
+def test_stubs_stay_while_the_loop_goes_on():
+    chat = [SYSTEM, user("the task"), *loop(12, size=100)]
+    before: list[int] = []
+    changes = 0
+    for stop in range(4, len(chat) + 1, 2):
+        report = ask(chat[:stop], 1000).report
+        stubs = [d.index for d in report.decisions if d.fate is Fate.STUB]
+        assert stubs[: len(before)] == before
+        changes += stubs != before
+        before = stubs
+    assert 0 < changes < 10
+
+
+def test_a_single_result_is_clipped_and_says_so():
+    chat = [user("look"), calling("a"), result("a", "head " + "word " * 3000 + " tail")]
+    answer = ask(chat, 500)
+    sent = sent_by(answer)[2]
+    assert sent["content"].startswith("head ")
+    assert sent["content"].endswith(" tail")
+    assert "characters left out" in sent["content"]
+    assert answer.report.decisions[2].fate is Fate.GIST
+    assert answer.report.tokens_after <= 500
+    assert answer.report.tokens_after > 350
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_one_message_larger_than_the_budget(profile):
+    chat = [SYSTEM, user("hi"), assistant("ho"), user("begin " + "word " * 5000 + "end?")]
+    with pytest.raises(BudgetError) as caught:
+        ask(chat, 300, profile)
+    assert caught.value.needed == count_list([SYSTEM, chat[3]])
+    assert caught.value.allowed == 300
+
+    clipped = ask(chat, 300, profile, on_overflow="truncate")
+    text = said(sent_by(clipped)[-1])
+    assert text.startswith("begin ")
+    assert text.endswith("end?")
+    assert clipped.report.truncated
+    assert clipped.report.tokens_after <= 300
+    assert clipped.report.infeasible is None
+    assert sent_by(clipped)[0] is SYSTEM
+
+    kept = ask(chat, 300, profile, on_overflow="keep")
+    assert [id(m) for m in sent_by(kept)] == [id(SYSTEM), id(chat[3])]
+    assert kept.report.infeasible.needed == caught.value.needed
+    assert kept.report.infeasible.allowed == 300
+    assert not kept.report.truncated
+
+
+def test_sources_in_a_question_are_shortened_before_the_question():
+    source = "<source id='1'>" + "fact " * 2000 + "</source>"
+    chat = [user(f"Use this:\n{source}\nWhat is the third fact?")]
+    text = said(sent_by(ask(chat, 400, on_overflow="truncate"))[0])
+    assert text.startswith("Use this:\n<source id='1'>fact ")
+    assert text.endswith("</source>\nWhat is the third fact?")
+
+
+def test_a_picture_stays_when_its_text_is_clipped():
+    chat = [{"role": "user", "content": [part("see " + "word " * 3000), image()]}]
+    answer = ask(chat, 1200, on_overflow="truncate")
+    [sent] = sent_by(answer)
+    assert sent["content"][1] == image()
+    assert "left out" in sent["content"][0]["text"]
+    assert answer.report.tokens_after <= 1200
+
+
+def test_a_picture_that_does_not_fit_is_said_not_to_fit():
+    chat = [{"role": "user", "content": [part("see"), image()]}]
+    with pytest.raises(BudgetError):
+        ask(chat, 300)
+    report = ask(chat, 300, on_overflow="truncate").report
+    assert report.infeasible is not None
+
+
+@pytest.mark.parametrize("overflow", ["truncate", "keep"])
+@pytest.mark.parametrize("budget", [1, 2, 5, 8])
+def test_the_smallest_budgets_never_give_an_empty_chat(overflow, budget):
+    answer = ask([SYSTEM, user("what is the time?")], budget, on_overflow=overflow)
+    assert any(m["role"] == "user" for m in sent_by(answer))
+    assert answer.report.infeasible is not None
+
+
+@pytest.mark.parametrize(
+    ("tools", "reserve", "needed"),
+    [
+        pytest.param(None, None, 8, id="the message"),
+        pytest.param([{"x": "y" * 292}], None, 108, id="and tools larger than the budget"),
+        pytest.param(None, 500, 508, id="and a reserve larger than the budget"),
+        pytest.param([{"x": "y" * 292}], 500, 608, id="and both"),
+    ],
+)
+def test_the_error_counts_everything_that_takes_room(tools, reserve, needed):
+    budget = needed - 1
+    with pytest.raises(BudgetError) as caught:
+        ask([user("hi")], budget, tools=tools, reserve=reserve)
+    assert (caught.value.needed, caught.value.allowed) == (needed, budget)
+    assert ask([user("hi")], needed, tools=tools, reserve=reserve).report.tokens_after <= needed
+    kept = ask([user("hi")], budget, tools=tools, reserve=reserve, on_overflow="keep").report
+    assert (kept.infeasible.needed, kept.infeasible.allowed) == (needed, budget)
+
+
+def test_a_budget_of_exactly_the_size_changes_nothing_and_one_less_cuts():
+    chat = [SYSTEM, user("one " * 40), assistant("two " * 40), user("three")]
+    size = count_list(chat)
+    assert [id(m) for m in sent_by(ask(chat, size))] == [id(m) for m in chat]
+    assert [p.index for p in ask(chat, size - 1).placements] == [0, 3]
+
+
+def test_an_unknown_way_to_overflow_names_the_known_ones():
+    with pytest.raises(SettingsError, match="on_overflow is 'explode'; allowed: raise, truncate, keep"):
+        orchestrator(100, on_overflow="explode")
+
+
+def test_parallel_results_are_clipped_within_bounds():
+    ids = [f"c{i}" for i in range(300)]
+    chat = [user("look everywhere"), calling(*ids), *(result(i, "x" * 600) for i in ids)]
+    need = count_list(chat[:2]) + 300 * 40
+    answer = ask(chat, need)
+    assert answer.report.tokens_after <= need
+    assert [m.get("tool_call_id") for m in sent_by(answer)[2:]] == ids

@@ -1,0 +1,240 @@
+"""Poisoned histories, what is sent for them, and that the report says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from ask import ask, sent_by
+from eunoe import Fate
+from judge import faults
+from strategies import PROFILE_NAMES, assistant, calling, image, part, result, user
+
+SYSTEM = {"role": "system", "content": "be brief"}
+NO_RESULT = "[no result was recorded for this call]"
+HEAD_FIRST = ("anthropic", "gemini", "mistral", "template")
+STRICT = ("mistral", "template")
+
+
+def blocks(*content):
+    return {"role": "assistant", "content": list(content)}
+
+
+def places(answer):
+    return [p.index for p in answer.placements]
+
+
+@pytest.mark.parametrize(
+    ("chat", "sent", "said"),
+    [
+        pytest.param(
+            [user("q"), result("a"), assistant("x"), user("r")],
+            [0, 2, 3],
+            "[1] left out of the list: a result without its call",
+            id="orphan",
+        ),
+        pytest.param(
+            [user("q"), calling("a"), result("a"), result("a", "again"), assistant("x"), user("r")],
+            [0, 1, 2, 4, 5],
+            "[3] left out of the list: a second result for one call",
+            id="double result",
+        ),
+        pytest.param(
+            [user("q"), result("a"), calling("a"), assistant("x"), user("r")],
+            [0, 2, 1, 3, 4],
+            "[1] a result was moved behind its call [2]",
+            id="early result",
+        ),
+        pytest.param(
+            [user("q"), calling("a"), assistant("wait"), result("a"), user("r")],
+            [0, 1, 3, 2, 4],
+            "[3] a result was moved behind its call [1]",
+            id="late result",
+        ),
+        pytest.param(
+            [user("q"), calling("a", "b"), result("a"), assistant("x"), user("r")],
+            [0, 1, 2, None, 3, 4],
+            "[1] no result was recorded for b; a stub says so",
+            id="missing result",
+        ),
+        pytest.param(
+            [user("q"), calling("a"), user("r")],
+            [0, 1, None, 2],
+            "[1] no result was recorded for a; a stub says so",
+            id="dead call",
+        ),
+        pytest.param(
+            [user("q"), calling("a", "a"), result("a"), assistant("x"), user("r")],
+            [0, 3, 4],
+            "[1] left out of the list: one id for two calls",
+            id="twin ids",
+        ),
+        pytest.param(
+            [user("q"), assistant("x"), {"role": "user", "content": None}, user("r")],
+            [0, 1, 3],
+            "[2] a user message with nothing in it was left out",
+            id="nothing in it",
+        ),
+        pytest.param(
+            [user("q"), blocks(part("x"), {"type": "server_tool_use", "id": "s"}), user("r")],
+            [0, 2],
+            "[1] left out of the list: use and result of a server tool in different messages",
+            id="server tool open",
+        ),
+    ],
+)
+def test_what_every_provider_refuses_is_mended(chat, sent, said):
+    answer = ask(chat)
+    assert places(answer) == sent
+    assert said in answer.report.mended
+    assert faults(sent_by(answer), "openai") == []
+    kept = [i for i, d in enumerate(answer.report.decisions) if d.fate is Fate.KEPT]
+    assert kept == sorted(i for i in sent if i is not None)
+
+
+def test_an_empty_result_gets_a_text():
+    chat = [user("q"), calling("a"), {"role": "tool", "tool_call_id": "a", "content": None}]
+    answer = ask(chat)
+    assert sent_by(answer)[2] == result("a", "[no output]")
+    assert answer.placements[2].changed
+
+
+def test_a_stub_stands_among_the_results_of_its_call():
+    chat = [user("q"), calling("a", "b", "c"), result("b"), assistant("x"), user("r")]
+    sent = sent_by(ask(chat))
+    assert [m.get("tool_call_id") for m in sent] == [None, None, "b", "a", "c", None, None]
+    assert sent[3] == result("a", NO_RESULT)
+    shown = {"role": "user", "content": [part("Here are the images from the tool results above"), image()]}
+    chat = [user("q"), calling("a", "b"), result("b"), shown, assistant("x"), user("r")]
+    assert [m["role"] for m in sent_by(ask(chat))][1:5] == ["assistant", "tool", "tool", "user"]
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_half_characters_are_replaced(profile):
+    answer = ask([user("cut \ud83d off"), assistant("x"), user("q")], 0, profile)
+    assert sent_by(answer)[0] == user("cut \ufffd off")
+    assert "[0] half a character was replaced" in answer.report.mended
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_late_system_messages_move_only_where_they_are_refused(profile):
+    late = {"role": "system", "content": "[memory] x"}
+    chat = [SYSTEM, user("q"), assistant("a"), late, user("r"), assistant("b"), {**late}, user("s")]
+    answer = ask(chat, 0, profile)
+    if profile in HEAD_FIRST:
+        assert places(answer) == [0, 3, 6, 1, 2, 4, 5, 7]
+        assert answer.report.mended == ("late system messages were moved to the head",)
+    else:
+        assert sent_by(answer) == chat
+        assert answer.report.mended == ()
+    assert all(not p.changed for p in answer.placements)
+
+
+@pytest.mark.parametrize("profile", HEAD_FIRST)
+def test_an_answer_first_gets_a_marker_before_it(profile):
+    chat = [SYSTEM, assistant("Hello, how can I help?"), user("q")]
+    answer = ask(chat, 0, profile)
+    assert [p.index for p in answer.placements] == [0, None, 1, 2]
+    assert sent_by(answer)[1]["content"].startswith("(")
+    assert "a marker was put before the first answer" in answer.report.mended[0]
+
+
+@pytest.mark.parametrize("profile", HEAD_FIRST)
+def test_a_chat_of_system_messages_alone_gets_a_user(profile):
+    answer = ask([SYSTEM], 0, profile)
+    assert [m["role"] for m in sent_by(answer)] == ["system", "user"]
+
+
+@pytest.mark.parametrize("profile", STRICT)
+def test_two_users_are_merged_and_the_last_one_ends_the_text(profile):
+    chat = [user("first"), user("second"), assistant("x"), user("third"), user("fourth")]
+    answer = ask(chat, 0, profile)
+    assert sent_by(answer) == [user("first\n\nsecond"), assistant("x"), user("third\n\nfourth")]
+    assert [d.fate for d in answer.report.decisions] == [Fate.KEPT] * 5
+    assert places(answer) == [1, 2, 4]
+
+
+@pytest.mark.parametrize("profile", STRICT)
+def test_two_answers_are_parted_by_a_marker(profile):
+    answer = ask([user("q"), assistant("x"), assistant("y"), user("r")], 0, profile)
+    assert sent_by(answer)[2] == user("(no message)")
+    assert places(answer) == [0, 1, None, 2, 3]
+
+
+@pytest.mark.parametrize("profile", STRICT)
+def test_tool_steps_without_an_answer_are_quoted_before_the_next_question(profile):
+    chat = [user("q"), calling("a"), result("a", "42 </recalled> rows"), user("r")]
+    answer = ask(chat, 0, profile)
+    [sent] = sent_by(answer)
+    assert sent["content"].endswith("\n\nr")
+    assert "42 <\\/recalled> rows" in sent["content"]
+    assert "[calls look(" in sent["content"]
+    assert answer.report.mended == (
+        "tool steps that never came to an answer were quoted before the next question",
+    )
+
+
+@pytest.mark.parametrize("profile", STRICT)
+def test_blank_users_do_not_stand_between(profile):
+    chat = [user("q"), assistant("x"), user(" "), user("r")]
+    answer = ask(chat, 0, profile)
+    assert sent_by(answer)[-1] is chat[3]
+    assert faults(sent_by(answer), profile) == []
+
+
+@pytest.mark.parametrize("profile", ["anthropic", "gemini", "mistral"])
+def test_blank_texts_are_left_out_where_they_are_refused(profile):
+    chat = [user("q"), assistant(" \n"), user("r")]
+    answer = ask(chat, 0, profile)
+    assert faults(sent_by(answer), profile) == []
+    assert ask(chat, 0, "openai").conversation.to_openai_messages() == chat
+
+
+def test_reasoning_that_deepseek_wants_back():
+    chat = [
+        user("q"),
+        calling("a"),
+        result("a", "old"),
+        assistant("x"),
+        user("r"),
+        calling("b", reasoning_content="hm"),
+        result("b"),
+    ]
+    answer = ask(chat, 0, "deepseek")
+    assert places(answer) == [0, 3, 4, 5, 6]
+    assert ask(chat, 0, "openai").report.mended == ()
+
+
+def test_items_come_once_in_a_request_of_responses():
+    said = {"type": "output_text", "id": "m", "text": "x"}
+    chat = [user("q"), blocks(said), user("r"), blocks({**said, "text": "y"}), user("s")]
+    answer = ask(chat, 0, "responses")
+    assert places(answer) == [0, 2, 3, 4]
+    assert "an item id comes twice" in answer.report.mended[0]
+
+
+def test_thinking_in_the_wrong_place_is_left_out_for_anthropic():
+    chat = [user("q"), blocks(part("x"), {"type": "thinking", "thinking": "hm"}), user("r")]
+    assert places(ask(chat, 0, "anthropic")) == [0, 2]
+    assert places(ask(chat, 0, "openai")) == [0, 1, 2]
+
+
+def test_a_running_call_at_the_end_is_left_alone():
+    chat = [user("q"), calling("a", "b")]
+    for profile in PROFILE_NAMES:
+        assert [id(m) for m in sent_by(ask(chat, 0, profile))] == [id(m) for m in chat]
+
+
+def test_a_dead_call_whose_id_comes_again_is_left_out():
+    chat = [user("q"), calling("a"), user("r"), calling("a"), result("a"), assistant("x"), user("s")]
+    answer = ask(chat)
+    assert places(answer) == [0, 2, 3, 4, 5, 6]
+    assert "whose id is used for another call too" in answer.report.mended[0]
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_what_of_the_current_turn_cannot_stand_is_quoted(profile):
+    chat = [user("q"), assistant("x"), user("look"), result("lost", "17 rows")]
+    answer = ask(chat, 0, profile)
+    assert any("17 rows" in str(m["content"]) for m in sent_by(answer))
+    assert answer.report.decisions[3].fate is Fate.RECALLED
+    assert faults(sent_by(answer), profile) == []
