@@ -54,7 +54,7 @@ def test_reports_are_plain_values_and_lines(messages, profile, policy, share):
     report = ask(messages, budget, profile, policy=policy, on_overflow="keep").report
     plain = json.loads(json.dumps(report.to_dict()))
     assert len(plain["decisions"]) == len(messages)
-    assert plain["budget"] == budget
+    assert plain["budget"] <= budget
     assert plain["profile"] == profile
     flagged = any("!policy" in said(m) for m in messages)
     assert plain["policy"] == policy or flagged

@@ -233,15 +233,17 @@ def _clip_results(request: Request, view: View, built: Built) -> Built:
         ((request.entries[i].tokens, i) for _, i in _finished_results(request)),
         key=lambda x: (-x[0], x[1]),
     )
+    excess, freed = built.tokens - (request.allowed or 0), 0
     for size, i in sizes:
-        excess = built.tokens - (request.allowed or 0)
+        if freed and excess <= freed:
+            built = build_view(request, view)
+            excess, freed = built.tokens - (request.allowed or 0), 0
         if excess <= 0:
             break
         if i in view.shortened and view.shortened[i][1] is Fate.STUB:
             continue
-        target = max(_LEAST_CLIP_TOKENS, size - 4 - excess - 4)
-        built = _clip_one(request, view, built, i, target)
-    return built
+        freed += _clip_one(request, view, i, max(_LEAST_CLIP_TOKENS, size - 8 - excess + freed))
+    return build_view(request, view) if freed else built
 
 
 def _clip_question(request: Request, view: View, built: Built) -> Built:
@@ -251,20 +253,20 @@ def _clip_question(request: Request, view: View, built: Built) -> Built:
         return built
     excess = built.tokens - (request.allowed or 0)
     target = request.counter.count(request.messages[place].text) - excess - 4
-    return _clip_one(request, view, built, place, target) if target > 4 else built
+    clipped = target > 4 and _clip_one(request, view, place, target)
+    return build_view(request, view) if clipped else built
 
 
-def _clip_one(request: Request, view: View, built: Built, i: int, target: int) -> Built:
-    text = request.messages[i].text
-    clipped = clip_sources(text, target, request.counter.count) or clip_text(
-        text, target, request.counter.count
-    )
+def _clip_one(request: Request, view: View, i: int, target: int) -> int:
+    """Clip one message to so many tokens; the tokens that this frees, 0 if it cannot be clipped."""
+    text, count = request.messages[i].text, request.counter.count
+    clipped = clip_sources(text, target, count) or clip_text(text, target, count)
     if clipped is None or len(clipped) >= len(text):
-        return built
+        return 0
     view.shortened[i] = (clipped, Fate.GIST)
     view.reasons[i] = "larger than the budget; its middle was cut out"
     view.truncated = True
-    return build_view(request, view)
+    return max(1, count(text) - count(clipped))
 
 
 def list_tokens(request: Request) -> int:

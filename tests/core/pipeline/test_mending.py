@@ -224,6 +224,21 @@ def test_a_running_call_at_the_end_is_left_alone():
         assert [id(m) for m in sent_by(ask(chat, 0, profile))] == [id(m) for m in chat]
 
 
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_a_running_call_gets_no_stub_where_other_things_are_cut(profile):
+    filler = [m for i in range(20) for m in (user("lorem " * 30), assistant("ipsum " * 30))]
+    chat = [SYSTEM, *filler, user("look"), calling("a", "b")]
+    sent = sent_by(ask(chat, 500, profile))
+    assert sent[-1] is chat[-1]
+
+
+def test_blank_system_messages_stay_though_a_provider_may_refuse_them():
+    chat = [{"role": "system", "content": " "}, user("q"), assistant(""), user("r")]
+    answer = ask(chat, 0, "anthropic")
+    assert places(answer) == [0, 1, 3]
+    assert answer.report.violations == ("[0] a system message with nothing in it",)
+
+
 def test_a_dead_call_whose_id_comes_again_is_left_out():
     chat = [user("q"), calling("a"), user("r"), calling("a"), result("a"), assistant("x"), user("s")]
     answer = ask(chat)

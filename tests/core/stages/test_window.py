@@ -80,6 +80,13 @@ def test_system_messages_before_the_window_are_counted_and_stay():
     assert line.used(5, 9) == 3000 + 4000
 
 
+def test_the_low_mark_is_a_share_of_what_system_messages_leave():
+    # 10,500 > 10,000; the mark is 3,000 + 0.4 * 7,000 = 5,800: five messages of 500 may stay.
+    line = timeline([3000] + [500] * 15, [0, *range(1, 16, 2)], range(2, 16, 2), systems=[0])
+    assert start_at(line, 14, room=10_000).start == 0
+    assert start_at(line, 16, room=10_000).start == 11
+
+
 def test_the_turn_before_the_current_one_stays_if_half_of_the_way_up_stays_free():
     # The low mark of 4,000 would leave nothing but the question. With the turn before it the window
     # holds 7,000 or 7,001, and half of the way from 4,000 to 10,000 is 7,000.
