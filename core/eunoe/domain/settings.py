@@ -15,6 +15,7 @@ _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "low_water": (0.05, 0.95),
     "recall_tokens": (0, 1_000_000),
     "recall_share": (0.0, 0.95),
+    "reserve_share": (0.0, 0.5),
     "deep_recall_share": (0.0, 0.95),
     "recall_floor": (0.0, 1.0),
     "cost_exponent": (0.0, 1.0),
@@ -38,10 +39,11 @@ class Settings:
         recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.
         recall_tokens: tokens that recalled text may take; evidence needs so many, whatever the room.
         recall_share: share of the room that it may take where that is more, in [0, 0.95].
+        reserve_share: share of the room that the window leaves free for recall at most, in [0, 0.5].
         deep_recall_share: share of the room that it may take at most, in [0, 0.95]; if the free room
             beside the window holds too little of what is relevant, the window makes room for that
             one turn.
-        recall_floor: relevance, in [0, 1], below which nothing is recalled.
+        recall_floor: share of the best relevance, in [0, 1], below which nothing is recalled.
         cost_exponent: how hard length is priced when choosing, in [0, 1].
         pair_coherence: share of a question's relevance that its answer inherits, in [0, 1].
         tool_penalty: factor on the relevance of tool flow, in [0, 1].
@@ -61,10 +63,11 @@ class Settings:
     high_water: float = 1.0
     low_water: float = 0.4
     recall: Literal["auto", "always", "never"] = "auto"
-    recall_tokens: int = 3000
+    recall_tokens: int = 3200
     recall_share: float = 0.15
+    reserve_share: float = 0.25
     deep_recall_share: float = 0.8
-    recall_floor: float = 0.0
+    recall_floor: float = 0.005
     cost_exponent: float = 0.5
     pair_coherence: float = 0.8
     tool_penalty: float = 0.5

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from eunoe.domain.atom import Atom
 from eunoe.domain.errors import TimeIsOverError
@@ -16,10 +17,10 @@ from eunoe.pipeline.gate import need_of_recall
 from eunoe.pipeline.recall import Choice, choose_atoms, score_history
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.view import View
-from eunoe.stages.window import WaterMarks, WindowStart, newest_that_fit, replay_window
+from eunoe.stages.window import LEAST_CACHED_TOKENS, WaterMarks, WindowStart, newest_that_fit, replay_window
 
 
-_ENOUGH_WORTH = 0.75
+_ENOUGH_WORTH = 0.9
 """Share of the relevance of a deep recall at which a light one, which keeps the cache, will do."""
 
 
@@ -67,15 +68,23 @@ def is_dropped(request: Request, atom: Atom) -> bool:
 
 
 def forced_atoms(request: Request) -> list[Atom]:
-    """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages."""
+    """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages.
+
+    Those that do not fit beside the system messages and the current turn are left out, the newest
+    ones are taken first.
+    """
     kept = request.kept_by_flag
     if not kept:
         return []
-    return [
-        a
-        for a in request.atoms_between(0, request.turn_start)
-        if not a.system and not kept.isdisjoint(a.indices) and not is_dropped(request, a)
-    ]
+    room = _room(request, ()) - request.timeline.used(request.turn_start, len(request.entries))
+    forced: list[Atom] = []
+    for atom in reversed(request.atoms_between(0, request.turn_start)):
+        if atom.system or kept.isdisjoint(atom.indices) or is_dropped(request, atom):
+            continue
+        if (tokens := request.tokens_of(atom)) <= room:
+            forced.append(atom)
+            room -= tokens
+    return forced[::-1]
 
 
 def _from(request: Request, start: int) -> list[Atom]:
@@ -114,15 +123,16 @@ def stable_view(request: Request) -> View:
     room = _room(request, forced)
     size, settings = len(request.entries), request.settings
     asked = min(size, (request.question or request.turn_start) + 1)
-    marks = WaterMarks(room=room, high=settings.high_water, low=settings.low_water)
+    reserve = recall_reserve(request, room)
+    marks = WaterMarks(
+        room=room, high=settings.high_water, low=settings.low_water, reserve=reserve
+    )
     window = replay_window(request.timeline, marks, start=0, after=0, stop=asked)
     floor = context_start(request)
     recalled, view = Choice(), View(in_place=[])
     if floor == 0 and window.start > 0:
         recalled, window = _recall_beside(request, view, window, marks, asked)
-    marks = WaterMarks(
-        room=room, high=settings.high_water, low=settings.low_water, extra=recalled.tokens
-    )
+    marks = replace(marks, extra=recalled.tokens)
     fresh = window.fresh
     if size > asked:
         window = replay_window(request.timeline, marks, start=window.start, after=asked, stop=size)
@@ -132,7 +142,23 @@ def stable_view(request: Request) -> View:
         view.certificate = recalled.certificate
     elif recalled.atoms:
         view.recall_reason = "what was recalled had to make room for the running turn"
-    return _with_forced(request, max(window.start, floor), forced, view, declared=fresh)
+    declared = fresh or _was_sent_whole(request)
+    return _with_forced(request, max(window.start, floor), forced, view, declared=declared)
+
+
+def _was_sent_whole(request: Request) -> bool:
+    """Whether the chat fitted whole at the request before this one."""
+    line = request.timeline
+    place = int(line.requests.searchsorted(len(request.entries))) - 1
+    return place >= 0 and int(line.tokens[line.requests[place]]) <= _room(request, ())
+
+
+def recall_reserve(request: Request, room: int) -> int:
+    """Tokens that the window leaves free, so that recall need not move it."""
+    settings = request.settings
+    if settings.recall == "never" or room < LEAST_CACHED_TOKENS:
+        return 0
+    return min(settings.recall_tokens, int(room * settings.reserve_share))
 
 
 def _recall_beside(
@@ -151,7 +177,9 @@ def _recall_beside(
     shrunk = newest_that_fit(request.timeline, marks.room - wanted, asked)
     if shrunk <= window.start:
         return light, window
-    deep = choose_atoms(request, need.scored, 0, shrunk, wanted, quoted=True)
+    room = marks.room - request.timeline.used(shrunk, asked)
+    most = max(wanted, min(room, request.settings.recall_tokens))
+    deep = choose_atoms(request, need.scored, 0, shrunk, most, quoted=True)
     if light.worth >= _ENOUGH_WORTH * deep.worth:
         return light, window
     return deep, WindowStart(shrunk, True, True)
@@ -180,6 +208,10 @@ def relevance_view(request: Request) -> View:
     quoted = request.profile.alternate
     start = context_start(request)
     choice = choose_atoms(request, scored, start, request.turn_start, budget, quoted=quoted)
+    if not choice.atoms:
+        view = window_view(request)
+        view.scored, view.recall_reason = scored, "nothing resembles the question: recency fallback"
+        return view
     view = View(in_place=[], scored=scored, certificate=choice.certificate)
     systems = request.systems_before(request.turn_start)
     if quoted:

@@ -90,7 +90,7 @@ def choose_atoms(
     places, worth = _candidate_atoms(request, scored, start, stop, quoted=quoted)
     if room <= 0 or not len(places):
         return Choice()
-    cost = request.transcript.atom_tokens.view()[places] + (LINE_TOKENS if quoted else 0)
+    cost = request.transcript.atom_tokens.view()[places]
     candidates = SelectionCandidates.of(price_relevance(worth, cost), cost, room)
     selection = select_items(candidates, exponent=0.0)
     chosen = tuple(request.transcript.atoms[places[k]] for k in selection.chosen)
@@ -111,7 +111,9 @@ def _candidate_atoms(
     worth = np.zeros(len(first))
     np.maximum.at(worth, transcript.atom_of_message.view(), scored.values)
     open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
-    open_atoms &= (worth > 0) & (worth >= request.settings.recall_floor)
+    if quoted and worth.size:
+        open_atoms &= worth >= request.settings.recall_floor * worth.max()
+    open_atoms &= worth > 0
     dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
     for i in (*request.kept_by_flag, *dropped):
         if i < len(scored.values):

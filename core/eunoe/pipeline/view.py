@@ -93,8 +93,7 @@ def build_view(request: Request, view: View) -> Built:
             else request.entries[request.question].tokens,
         )
     slots = arrange_slots(slots, request.profile, request.read, maker.mended)
-    tokens = request.count([s.raw for s in slots if s.most_tokens is None])
-    tokens += sum(s.most_tokens or 0 for s in slots) + (LIST_TOKENS if slots else 0)
+    tokens = _tokens_of(request, slots)
     return Built(
         slots=slots,
         tokens=tokens,
@@ -102,6 +101,17 @@ def build_view(request: Request, view: View) -> Built:
         mended=maker.mended,
         quoted=frozenset(i for a in quoted for i in a.indices),
     )
+
+
+def _tokens_of(request: Request, slots: list[Slot]) -> int:
+    """Tokens of the list: by the bound that is known of a quoted block, exactly if that is too much."""
+    framing = LIST_TOKENS if slots else 0
+    counted = request.count([s.raw for s in slots if s.most_tokens is None]) + framing
+    bounded = [s for s in slots if s.most_tokens is not None]
+    most = counted + sum(s.most_tokens or 0 for s in bounded)
+    if not bounded or request.allowed is None or most <= request.allowed:
+        return most
+    return counted + request.count([s.raw for s in bounded])
 
 
 def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> list[Atom]:

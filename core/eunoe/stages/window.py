@@ -55,12 +55,19 @@ class WaterMarks:
         high: share of the room at which the window is cut, in (0, 1].
         low: share of the room beside the system messages that a cut leaves, in (0, 1).
         extra: tokens that stand in the view beside the messages, such as recalled text.
+        reserve: tokens that the window leaves free below the high mark, for recalled text.
     """
 
     room: int
     high: float
     low: float
     extra: int = 0
+    reserve: int = 0
+
+    @property
+    def top(self) -> int:
+        """Tokens of messages above which the window is cut."""
+        return int(self.room * self.high) - max(self.extra, self.reserve)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +96,7 @@ def replay_window(
     Note:
         O(cuts × log n): each cut is found by binary search.
     """
-    top = int(marks.room * marks.high) - marks.extra
+    top = marks.top
     place, fresh = after, False
     requests = timeline.requests
     while True:
@@ -123,7 +130,7 @@ def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int)
     """
     head = int(timeline.system_tokens[request])
     free = marks.room - marks.extra - head
-    top = int(marks.room * marks.high) - marks.extra
+    top = marks.top
     low = top if marks.room < LEAST_CACHED_TOKENS else head + int(free * marks.low)
     starts = timeline.turn_starts
     current = max(0, int(starts.searchsorted(request, side="left")) - 1)
