@@ -61,11 +61,11 @@ class Settings:
 
     policy: str = "stable"
     high_water: float = 1.0
-    low_water: float = 0.4
+    low_water: float = 0.35
     recall: Literal["auto", "always", "never"] = "auto"
     recall_tokens: int = 3200
     recall_share: float = 0.15
-    reserve_share: float = 0.25
+    reserve_share: float = 0.2
     deep_recall_share: float = 0.8
     recall_floor: float = 0.005
     cost_exponent: float = 0.5
