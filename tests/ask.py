@@ -9,7 +9,6 @@ from typing import Any
 from eunoe import ContextOrchestrator, Conversation, OrchestratorResult, Settings, TokenBudget
 from eunoe.domain.ports import TokenCounter
 from eunoe.pipeline.transcript import PipelineMemory
-
 from judge import Raw, ThirdsCounter
 
 

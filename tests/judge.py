@@ -1,12 +1,13 @@
 """A judge of message lists that knows nothing of the library: plain rules on plain dicts.
 
-Tokens are a third of the characters, so that a test needs no vocabulary; ``ThirdsCounter`` gives the
-library the same measure.
+Tokens are a third of the characters, so that a test needs no vocabulary; ``ThirdsCounter`` gives
+the library the same measure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 Raw = dict[str, Any]
@@ -15,7 +16,12 @@ HEADS = ("system", "developer")
 SYSTEM_FIRST = ("anthropic", "gemini", "mistral", "template")
 STRICT_TURNS = ("mistral", "template")
 NO_BLANKS = ("anthropic", "gemini", "mistral")
-CALL_BLOCKS = {"tool_use": "id", "tool_call": "id", "function_call": "call_id", "custom_tool_call": "call_id"}
+CALL_BLOCKS = {
+    "tool_use": "id",
+    "tool_call": "id",
+    "function_call": "call_id",
+    "custom_tool_call": "call_id",
+}
 MEDIA = {"image_url": 765, "input_image": 765, "image": 765, "input_audio": 300, "file": 300}
 
 
@@ -92,7 +98,8 @@ def count_list(messages: Sequence[Raw]) -> int:
 def current_turn(messages: Sequence[Raw]) -> list[Raw]:
     """System messages and everything from the last user message with something in it."""
     last = max(
-        (i for i, m in enumerate(messages) if m.get("role") == "user" and not is_blank(m)), default=0
+        (i for i, m in enumerate(messages) if m.get("role") == "user" and not is_blank(m)),
+        default=0,
     )
     return [m for i, m in enumerate(messages) if i >= last or m.get("role") in HEADS]
 
@@ -101,7 +108,9 @@ def is_blank(message: Raw) -> bool:
     """Nothing in it but blanks."""
     if call_ids(message) or message.get("function_call"):
         return False
-    other = any(b.get("type") not in ("text", "input_text", "output_text") for b in blocks_of(message))
+    other = any(
+        b.get("type") not in ("text", "input_text", "output_text") for b in blocks_of(message)
+    )
     return not other and not said(message).strip()
 
 
@@ -175,13 +184,11 @@ def _role_faults(messages: Sequence[Raw], profile: str) -> list[str]:
             and not call_ids(messages[i])
             and not messages[i].get("function_call")
         ]
-        found += [f"{j} same role" for i, j in zip(spoken, spoken[1:], strict=False) if roles[i] == roles[j]]
+        found += [f"{j} same role" for i, j in pairwise(spoken) if roles[i] == roles[j]]
     return found
 
 
-def _block_faults(
-    i: int, message: Raw, profile: str, items: list[Any], *, last: bool
-) -> list[str]:
+def _block_faults(i: int, message: Raw, profile: str, items: list[Any], *, last: bool) -> list[str]:
     found, blocks = [], blocks_of(message)
     kinds = [str(b.get("type")) for b in blocks]
     used = {str(b.get("id")) for b in blocks if b.get("type") == "server_tool_use"}

@@ -30,8 +30,13 @@ TABLES = {
     "clipping": [f"{STAGES}/test_clipping.py"],
     "quoting": [f"{STAGES}/test_quoting.py"],
 }
-PIPELINE = [f"tests/core/pipeline/test_{name}.py" for name in ("mending", "fitting", "flags_at_work", "users")]
+PIPELINE = [
+    f"tests/core/pipeline/test_{name}.py"
+    for name in ("mending", "fitting", "flags_at_work", "users")
+]
 LAWS = ["tests/property"]
+_PATIENCE = 150
+"""Seconds after which a run of tests counts as hanging, which is noticed too."""
 _STALE = "its line is gone: mend the mutant"
 
 
@@ -57,36 +62,96 @@ def mutants_of(module: str, *changes: tuple[str, str, str]) -> list[Mutant]:
 MUTANTS = [
     *mutants_of(
         "stages/atoms",
-        ("blank messages open no turn", "message.shape.substance < 2 or message.shape.approves", "message.shape.approves"),
+        (
+            "blank messages open no turn",
+            "message.shape.substance < 2 or message.shape.approves",
+            "message.shape.approves",
+        ),
         ("approvals open no turn", "substance < 2 or message.shape.approves:", "substance < 2:"),
-        ("pictures of results open no turn", "return not (after_result and", "return not (False and"),
-        ("results behind their call are its own", "owner[i] = call\n        elif", "pass\n        elif"),
+        (
+            "pictures of results open no turn",
+            "return not (after_result and",
+            "return not (False and",
+        ),
+        (
+            "results behind their call are its own",
+            "owner[i] = call\n        elif",
+            "pass\n        elif",
+        ),
         ("a second result goes to no other call", "elif call is None or all(", "elif True or all("),
-        ("one result for each id", "if result.role != \"tool\" or result.answers in got:", "if result.role != \"tool\":"),
-        ("tool calls take no function results", "if result.role != \"tool\" or", "if"),
+        (
+            "one result for each id",
+            'if result.role != "tool" or result.answers in got:',
+            'if result.role != "tool":',
+        ),
+        ("tool calls take no function results", 'if result.role != "tool" or', "if"),
         ("an early result needs a fresh id", "not in used_before", "not in ()"),
-        ("an early result needs one call of its id", "and called.count(answer) == 1", "and called.count(answer) >= 1"),
+        (
+            "an early result needs one call of its id",
+            "and called.count(answer) == 1",
+            "and called.count(answer) >= 1",
+        ),
         ("one stray of an id", "and loose.count(answer) == 1", "and loose.count(answer) >= 1"),
-        ("the nearest call", "min(near, key=lambda j: abs(j - i))", "max(near, key=lambda j: abs(j - i))"),
+        (
+            "the nearest call",
+            "min(near, key=lambda j: abs(j - i))",
+            "max(near, key=lambda j: abs(j - i))",
+        ),
         ("twin ids are broken", 'problem = "one id for two calls" if', 'problem = "" if'),
-        ("missing results are named", "missing = tuple(c for c in ids if c not in got)", "missing = ()"),
-        ("an orphan is broken", "atoms.append(Atom(indices=(i,), turn=turn, broken=problem))", "atoms.append(Atom(indices=(i,), turn=turn))"),
+        (
+            "missing results are named",
+            "missing = tuple(c for c in ids if c not in got)",
+            "missing = ()",
+        ),
+        (
+            "an orphan is broken",
+            "atoms.append(Atom(indices=(i,), turn=turn, broken=problem))",
+            "atoms.append(Atom(indices=(i,), turn=turn))",
+        ),
         ("approvals travel with their call", "travelling[i] = asked[approval]", "pass"),
         ("system messages are known", "system=message.is_system", "system=False"),
     ),
     *mutants_of(
         "stages/validity",
         ("unknown roles", "if m.shape.problem or m.role not in KNOWN_ROLES", "if m.shape.problem"),
-        ("orphans at the start", 'yield Violation("orphan", i, f"a result', 'yield from () and ("orphan", i, f"a result'),
+        (
+            "orphans at the start",
+            'yield Violation("orphan", i, f"a result',
+            'yield from () and ("orphan", i, f"a result',
+        ),
         ("double results", "elif answer in got:", "elif False:"),
-        ("half answered at the end", "if missing and (got or j < len(messages)):", "if missing and j < len(messages):"),
-        ("open calls at the end are fine", "if missing and (got or j < len(messages)):", "if missing:"),
-        ("old calls without result", "elif j < last:\n                yield", "elif False:\n                yield"),
-        ("late systems", "if messages[i].is_system:\n                yield", "if False:\n                yield"),
+        (
+            "half answered at the end",
+            "if missing and (got or j < len(messages)):",
+            "if missing and j < len(messages):",
+        ),
+        (
+            "open calls at the end are fine",
+            "if missing and (got or j < len(messages)):",
+            "if missing:",
+        ),
+        (
+            "old calls without result",
+            "elif j < last:\n                yield",
+            "elif False:\n                yield",
+        ),
+        (
+            "late systems",
+            "if messages[i].is_system:\n                yield",
+            "if False:\n                yield",
+        ),
         ("user first", 'if body and messages[first].role != "user":', "if False:"),
         ("alternation", "if messages[i].role == messages[j].role:", "if False:"),
-        ("tool flow does not alternate", 'in ("user", "assistant") and not message.calls', 'in ("user", "assistant")'),
-        ("blank where refused", "shape.substance == 1 and profile.blank_refused and message.role", "False and message.role"),
+        (
+            "tool flow does not alternate",
+            'in ("user", "assistant") and not message.calls',
+            'in ("user", "assistant")',
+        ),
+        (
+            "blank where refused",
+            "shape.substance == 1 and profile.blank_refused and message.role",
+            "False and message.role",
+        ),
         ("half characters", "if shape.half_character:", "if False:"),
         ("server tools", "if shape.server_result_alone or (", "if ("),
         ("thinking first", "if profile.thinking_first and shape.thinking_late:", "if False:"),
@@ -98,47 +163,127 @@ MUTANTS = [
         "stages/window",
         ("cut to the low mark", "head + int(free * marks.low)", "head + int(free)"),
         ("system tokens are beside", "head = int(timeline.system_tokens[request])", "head = 0"),
-        ("never past the current turn", ".searchsorted(needed, side=\"left\")), current)", ".searchsorted(needed, side=\"left\")), current + 1)"),
+        (
+            "never past the current turn",
+            '.searchsorted(needed, side="left")), current)',
+            '.searchsorted(needed, side="left")), current + 1)',
+        ),
         ("the turn before stays if it may", "found -= before <= (low + top) // 2", "pass"),
         ("the next turn is cut again", "place = later - 1", "break"),
-        ("exactly full is not cut", "timeline.tokens.searchsorted(limit, side=\"right\")", "timeline.tokens.searchsorted(limit, side=\"left\")"),
+        (
+            "exactly full is not cut",
+            'timeline.tokens.searchsorted(limit, side="right")',
+            'timeline.tokens.searchsorted(limit, side="left")',
+        ),
     ),
     *mutants_of(
         "pipeline/slots",
-        ("broken atoms stay out", "return \"\" if running else atom.broken", "return \"\""),
-        ("a dead call under a used id stays out", "if self.repeated_ids.intersection(atom.unanswered)", "if False"),
-        ("a running call is left alone", "if len(atom.indices) == 1 and atom.indices[0] == last:", "if False:"),
-        ("stubs stand behind the results", "return [*slots[:behind], *stubs, *slots[behind:]]", "return [*slots, *stubs]"),
+        ("broken atoms stay out", 'return "" if running else atom.broken', 'return ""'),
+        (
+            "a dead call under a used id stays out",
+            "if self.repeated_ids.intersection(atom.unanswered)",
+            "if False",
+        ),
+        (
+            "a running call is left alone",
+            "if len(atom.indices) == 1 and atom.indices[0] == last:",
+            "if False:",
+        ),
+        (
+            "stubs stand behind the results",
+            "return [*slots[:behind], *stubs, *slots[behind:]]",
+            "return [*slots, *stubs]",
+        ),
         ("half characters are mended", "raw, changed = without_half_characters(raw), True", "pass"),
-        ("empty results get a text", "if message.shape.substance == 0 and message.is_result:", "if False:"),
+        (
+            "empty results get a text",
+            "if message.shape.substance == 0 and message.is_result:",
+            "if False:",
+        ),
         ("blank text goes where it is refused", "and self.profile.blank_refused", "and False"),
         ("moves are reported", "self._note_moves(atom)\n", "pass\n"),
-        ("odd content becomes text", 'if message.shape.problem.startswith("content is "):', "if False:"),
+        (
+            "odd content becomes text",
+            'if message.shape.problem.startswith("content is "):',
+            "if False:",
+        ),
         ("blank system messages stay", "and not message.is_system", "and True"),
     ),
     *mutants_of(
         "pipeline/arrangement",
         ("systems to the head", "if profile.system_at_head:", "if False:"),
-        ("roles alternate", "if profile.alternate:\n        arranged", "if False:\n        arranged"),
+        (
+            "roles alternate",
+            "if profile.alternate:\n        arranged",
+            "if False:\n        arranged",
+        ),
         ("a marker before a first answer", "arranged.insert(body, _marker(mark, read))", "pass"),
         ("a marker between answers", "out.append(_marker(PAUSE_MARK, read))", "pass"),
-        ("users are merged in order", "merged_users(earlier[0].raw, slot.raw)", "merged_users(slot.raw, earlier[0].raw)"),
-        ("merged messages are remembered", "parts = tuple(i for s in earlier for i in s.parts) + slot.parts", "parts = slot.parts"),
-        ("the block stands before the question", "slots.insert(place, Slot(", "slots.insert(place + 1, Slot("),
-        ("the block is put into the question", "if question is not None and profile.alternate:", "if False:"),
-        ("calls are quoted in words", "said += [f\"[calls {c.name}({c.arguments})]\" for c in message.calls]", "pass"),
+        (
+            "users are merged in order",
+            "merged_users(earlier[0].raw, slot.raw)",
+            "merged_users(slot.raw, earlier[0].raw)",
+        ),
+        (
+            "merged messages are remembered",
+            "parts = tuple(i for s in earlier for i in s.parts) + slot.parts",
+            "parts = slot.parts",
+        ),
+        (
+            "the block stands before the question",
+            "slots.insert(place, Slot(",
+            "slots.insert(place + 1, Slot(",
+        ),
+        (
+            "the block is put into the question",
+            "if question is not None and profile.alternate:",
+            "if False:",
+        ),
+        (
+            "calls are quoted in words",
+            'said += [f"[calls {c.name}({c.arguments})]" for c in message.calls]',
+            "pass",
+        ),
     ),
     *mutants_of(
         "pipeline/fitting",
-        ("over the budget gives way", "while request.allowed is not None and built.tokens > request.allowed:", "while False:"),
-        ("what a flag keeps goes last", "body = [a for a in view.in_place if not a.system and kept.isdisjoint(a.indices)]", "body = [a for a in view.in_place if not a.system]"),
-        ("system messages never give way", "body = [a for a in view.in_place if not a.system and", "body = [a for a in view.in_place if"),
+        (
+            "over the budget gives way",
+            "while request.allowed is not None and built.tokens > request.allowed:",
+            "while False:",
+        ),
+        (
+            "what a flag keeps goes last",
+            "body = [a for a in view.in_place if not a.system and kept.isdisjoint(a.indices)]",
+            "body = [a for a in view.in_place if not a.system]",
+        ),
+        (
+            "system messages never give way",
+            "body = [a for a in view.in_place if not a.system and",
+            "body = [a for a in view.in_place if",
+        ),
         ("a dropped turn is a cut", "view.cut = _cut_at(request, start)\n", "pass\n"),
-        ("the newest results stay", "text = None if atom is newest else", "text = None if False else"),
+        (
+            "the newest results stay",
+            "text = None if atom is newest else",
+            "text = None if False else",
+        ),
         ("stubs only where they save", "if text and size < request.entries[i].tokens:", "if text:"),
-        ("stubs before clips", "for shorten in (_stub_results, _clip_results, _leave_out_steps):", "for shorten in (_clip_results, _leave_out_steps):"),
-        ("results are clipped", "for shorten in (_stub_results, _clip_results, _leave_out_steps):", "for shorten in (_stub_results, _leave_out_steps):"),
-        ("the question only if truncated", 'if on_overflow == "truncate":', 'if on_overflow != "keep":'),
+        (
+            "stubs before clips",
+            "for shorten in (_stub_results, _clip_results, _leave_out_steps):",
+            "for shorten in (_clip_results, _leave_out_steps):",
+        ),
+        (
+            "results are clipped",
+            "for shorten in (_stub_results, _clip_results, _leave_out_steps):",
+            "for shorten in (_stub_results, _leave_out_steps):",
+        ),
+        (
+            "the question only if truncated",
+            'if on_overflow == "truncate":',
+            'if on_overflow != "keep":',
+        ),
         ("raise raises", 'if on_overflow == "raise":', "if False:"),
         ("clips are said", "view.truncated = True\n    return max", "pass\n    return max"),
         ("the turn's cut is declared", "view.cut = _cut_at(request, request.turn_start)", "pass"),
@@ -146,8 +291,16 @@ MUTANTS = [
     *mutants_of(
         "pipeline/orchestrator",
         ("tools and reserve take room", "limit - tool_tokens - reserve", "limit - reserve"),
-        ("errors count tools and reserve", "BudgetError(error.needed + tool_tokens + reserve, limit)", "BudgetError(error.needed, limit)"),
-        ("no flag above the cap", "cap if full else min(cap, target or cap)", "0 if full else (target or cap)"),
+        (
+            "errors count tools and reserve",
+            "BudgetError(error.needed + tool_tokens + reserve, limit)",
+            "BudgetError(error.needed, limit)",
+        ),
+        (
+            "no flag above the cap",
+            "cap if full else min(cap, target or cap)",
+            "0 if full else (target or cap)",
+        ),
         ("context is followed", "or request.flags.now.context is not None", "or False"),
     ),
     *mutants_of(
@@ -161,12 +314,16 @@ MUTANTS = [
         ("!! escapes", 'or text.startswith("!!")', ""),
         ("off is no flag", 'if name != "off")', ")"),
         ("pins do not stand", 'if sign == "+" and name not in MESSAGE_FLAGS:', 'if sign == "+":'),
-        ("bad values spoil nothing", "return FlagReading(rest=text, problems=tuple(problems))", "return FlagReading(rest=text[place:], problems=tuple(problems))"),
+        (
+            "bad values spoil nothing",
+            "return FlagReading(rest=text, problems=tuple(problems))",
+            "return FlagReading(rest=text[place:], problems=tuple(problems))",
+        ),
         ("locked flags are reset", "flags=replace(reading.flags, **back)", "flags=reading.flags"),
     ),
     *mutants_of(
         "stages/clipping",
-        ("no cut inside a mark", 'or unicodedata.combining(after):', ":"),
+        ("no cut inside a mark", "or unicodedata.combining(after):", ":"),
         ("no cut inside a flag", "return (place - start) % 2 == 1", "return False"),
         ("no cut inside a line break", 'or (before == "\\r" and after == "\\n"):', ":"),
         ("a clip fits", "if size <= max_tokens:", "if True:"),
@@ -190,13 +347,28 @@ def survives(mutant: Mutant, copy: Path) -> tuple[str, float]:
     try:
         for tests in filter(None, runs_for(mutant)):
             command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-            environment = {**os.environ, "PYTHONPATH": str(copy / "core"), "PYTHONDONTWRITEBYTECODE": "1"}
-            run = subprocess.run(
-                command, cwd=copy, env=environment, capture_output=True, text=True, check=False, timeout=900
-            )
+            environment = {
+                **os.environ,
+                "PYTHONPATH": str(copy / "core"),
+                "PYTHONDONTWRITEBYTECODE": "1",
+            }
+            try:
+                run = subprocess.run(
+                    command,
+                    cwd=copy,
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    timeout=_PATIENCE,
+                )
+            except subprocess.TimeoutExpired:
+                return "hanging", time.monotonic() - started
             if run.returncode == 1:
                 failed = [line for line in run.stdout.splitlines() if line.startswith("FAILED")]
-                return (failed or ["FAILED ?"])[0].split("::")[-1].split(" - ")[0][:60], time.monotonic() - started
+                return (failed or ["FAILED ?"])[0].split("::")[-1].split(" - ")[0][
+                    :60
+                ], time.monotonic() - started
             if run.returncode != 0:
                 return f"tests do not run ({run.returncode})", time.monotonic() - started
         return "", time.monotonic() - started
@@ -241,8 +413,14 @@ def main() -> int:
         for number, mutant in enumerate(chosen, 1):
             killer, seconds = survives(mutant, copy)
             alive += killer in ("", _STALE) or killer.startswith("tests do not")
-            verdict = killer if killer == _STALE else f"killed by {killer}" if killer else "SURVIVED"
-            print(f"{number:3d}/{len(chosen)} {mutant.name:12s} {mutant.breaks:42s} {seconds:5.1f} s  {verdict}", flush=True)
+            verdict = (
+                killer if killer == _STALE else f"killed by {killer}" if killer else "SURVIVED"
+            )
+            print(
+                f"{number:3d}/{len(chosen)} {mutant.name:12s} {mutant.breaks:42s} "
+                f"{seconds:5.1f} s  {verdict}",
+                flush=True,
+            )
     print(f"{len(chosen)} mutants, {alive} not killed")
     return bool(alive)
 

@@ -81,7 +81,7 @@ def test_order_stays_and_no_message_comes_twice(answer):
 @settings(max_examples=120)
 @given(answer=answers(flags=True))
 def test_system_messages_are_never_lost_or_reworded(answer):
-    messages, _, profile, result = answer
+    messages, _, _, result = answer
     if result is None:
         return
     there = {id(m) for m in sent_by(result)}

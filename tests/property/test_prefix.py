@@ -1,4 +1,4 @@
-"""Law: each view is a prefix of the next, but for what belongs to the question and declared cuts."""
+"""Law: each view is a prefix of the next, but for the question's own part and declared cuts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from strategies import Raw, chats
 
 pytestmark = pytest.mark.property
 
-FREE_ORDER = st.sampled_from(["openai", "responses", "anthropic", "gemini", "deepseek", "permissive"])
+FREE_ORDER = st.sampled_from(
+    ["openai", "responses", "anthropic", "gemini", "deepseek", "permissive"]
+)
 
 
 def requests_of(messages: list[Raw]) -> list[int]:
@@ -23,7 +25,11 @@ def requests_of(messages: list[Raw]) -> list[int]:
 
 def asks(message: Raw) -> bool:
     """A question of the user; pictures that a host shows after tool results are none."""
-    return message["role"] == "user" and not is_blank(message) and "tool results above" not in said(message)
+    return (
+        message["role"] == "user"
+        and not is_blank(message)
+        and "tool results above" not in said(message)
+    )
 
 
 def lasting(messages: list[Raw], result: OrchestratorResult) -> list[str]:
@@ -37,7 +43,7 @@ def lasting(messages: list[Raw], result: OrchestratorResult) -> list[str]:
         if placement.index is None and placement.message["role"] == "user":
             continue
         if asked and placement.index is not None and placement.index >= asked[-1]:
-            continue
+            break
         kept.append(bytes_of(placement.message))
     return kept
 
@@ -84,5 +90,6 @@ def test_recall_changes_nothing_but_the_tail(messages, profile, share):
         if not declared and not (shrunk and now_turn != turn):
             assert now[: len(before)] == before, (stop, cut)
         before = lasting(messages[:stop], result)
-        shrunk = declared and bool(result.report.recalled) or (shrunk and now_turn == turn)
+        recalled = declared and bool(result.report.recalled)
+        shrunk = recalled or (shrunk and now_turn == turn)
         turn = now_turn

@@ -17,7 +17,9 @@ from strategies import budgets, chats, profiles
 pytestmark = pytest.mark.property
 
 BREAKERS = st.lists(
-    st.sampled_from(["</", "recalled", ">", "<", "/", "\\", "system:", "\n", "<recalled ", "</recalled>", "é"]),
+    st.sampled_from(
+        ["</", "recalled", ">", "<", "/", "\\", "system:", "\n", "<recalled ", "</recalled>", "é"]
+    ),
     max_size=12,
 ).map("".join)
 QUOTATIONS = st.builds(
@@ -35,7 +37,9 @@ def test_defused_text_has_no_closing_tag_and_no_block_of_ours(text):
     defused = defuse(text)
     assert "</" not in defused
     assert "<recalled" not in defused
-    assert defused.replace("<\\", "<").replace("\\", "") == text.replace("<\\", "<").replace("\\", "")
+    assert defused.replace("<\\", "<").replace("\\", "") == text.replace("<\\", "<").replace(
+        "\\", ""
+    )
 
 
 @settings(max_examples=200)
@@ -60,8 +64,14 @@ def test_recalled_text_is_quoted_in_the_user_role(messages, profile, data):
     for message, placement in zip(sent_by(result), result.placements, strict=True):
         if placement.index is None or (placement.changed and profile in ("mistral", "template")):
             assert message["role"] in ("user", "tool")
-            text = message["content"] if isinstance(message["content"], str) else message["content"][0]["text"]
+            text = (
+                message["content"]
+                if isinstance(message["content"], str)
+                else message["content"][0]["text"]
+            )
             for block in re.findall(r"<recalled note.*?\n</recalled>", text, re.DOTALL):
                 assert block.startswith(BLOCK_HEAD)
                 assert block.count("</") == 1
-    assert sum(m["role"] in HEADS for m in sent_by(result)) == sum(m["role"] in HEADS for m in messages)
+    assert sum(m["role"] in HEADS for m in sent_by(result)) == sum(
+        m["role"] in HEADS for m in messages
+    )

@@ -1,4 +1,4 @@
-"""Law: the report names what was sent: a decision for each message, in agreement with the output."""
+"""Law: the report names what was sent: a decision for each message, true to the output."""
 
 from __future__ import annotations
 
@@ -48,7 +48,12 @@ def test_decisions_agree_with_what_was_sent(messages, profile, policy, data):
 
 
 @settings(max_examples=60)
-@given(messages=chats(flags=True, odd=True), profile=profiles, policy=policies, share=st.integers(1, 130))
+@given(
+    messages=chats(flags=True, odd=True),
+    profile=profiles,
+    policy=policies,
+    share=st.integers(1, 130),
+)
 def test_reports_are_plain_values_and_lines(messages, profile, policy, share):
     budget = max(1, count_list(messages) * share // 100)
     report = ask(messages, budget, profile, policy=policy, on_overflow="keep").report
@@ -70,7 +75,11 @@ def test_what_was_lost_from_sight_is_not_called_kept(messages, profile, data):
         result = ask(messages, budget, profile)
     except BudgetError:
         return
-    everything = "\n".join(said(m) for m in sent_by(result)).replace("<\\/", "</").replace("<\\recalled", "<recalled")
+    everything = (
+        "\n".join(said(m) for m in sent_by(result))
+        .replace("<\\/", "</")
+        .replace("<\\recalled", "<recalled")
+    )
     for decision in result.report.decisions:
         text = said(messages[decision.index])
         if decision.fate in (Fate.KEPT, Fate.RECALLED) and "\ud83d" not in text:

@@ -13,14 +13,20 @@ from strategies import Raw, chats
 
 pytestmark = pytest.mark.property
 
-_KEYS = st.sampled_from(["role", "content", "name", "tool_calls", "tool_call_id", "x", "metadata", "id"])
-_LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9)
+_KEYS = st.sampled_from(
+    ["role", "content", "name", "tool_calls", "tool_call_id", "x", "metadata", "id"]
+)
+_LEAVES = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9)
+)
 _SURROGATES = st.text(st.characters(categories=["Cs", "Ll", "So"]), max_size=5)
 _VALUES = st.recursive(
     _LEAVES | _SURROGATES,
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["type", "text", "id", "image_url", "function"]), inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "text", "id", "image_url", "function"]), inner, max_size=3
+        )
     ),
     max_leaves=8,
 )

@@ -78,7 +78,8 @@ from strategies import ENDINGS, POLICIES, PROFILE_NAMES, STEPS, build_chat
 draw, seen = Random(5), hashlib.sha256()
 for case in range(60):
     steps = [(draw.choice(list(STEPS)), draw.randrange(120), draw.randrange(120)) for _ in range(9)]
-    chat = build_chat(1, steps, (draw.choice(list(ENDINGS)), draw.randrange(120), draw.randrange(120)))
+    ending = (draw.choice(list(ENDINGS)), draw.randrange(120), draw.randrange(120))
+    chat = build_chat(1, steps, ending)
     budget = int(count_list(chat) * draw.random()) + 1
     profile, policy = draw.choice(PROFILE_NAMES), draw.choice(POLICIES)
     try:

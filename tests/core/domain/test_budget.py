@@ -20,9 +20,21 @@ from eunoe.domain.errors import SettingsError
         pytest.param(CostBudget(0.01, price_per_token=1e-6), 2.5e-6, 10_000, id="own price first"),
         pytest.param(CostBudget(1e-9), 1.0, 1, id="less than a token buys one"),
         pytest.param(CompositeBudget.unlimited(), 1.0, 0, id="unlimited"),
-        pytest.param(CompositeBudget(TokenBudget(5000), CostBudget(0.01)), 2.5e-6, 4000, id="money is tighter"),
-        pytest.param(CompositeBudget(TokenBudget(3000), CostBudget(0.01)), 2.5e-6, 3000, id="tokens are tighter"),
-        pytest.param(CompositeBudget(TokenBudget(0), CostBudget(0.01)), 2.5e-6, 4000, id="money alone"),
+        pytest.param(
+            CompositeBudget(TokenBudget(5000), CostBudget(0.01)),
+            2.5e-6,
+            4000,
+            id="money is tighter",
+        ),
+        pytest.param(
+            CompositeBudget(TokenBudget(3000), CostBudget(0.01)),
+            2.5e-6,
+            3000,
+            id="tokens are tighter",
+        ),
+        pytest.param(
+            CompositeBudget(TokenBudget(0), CostBudget(0.01)), 2.5e-6, 4000, id="money alone"
+        ),
         pytest.param(CompositeBudget(TokenTargetBudget(100)), None, 250, id="a target inside"),
     ],
 )
@@ -41,7 +53,10 @@ def test_a_share_of_a_window(window, more, tokens):
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: TokenBudget(-1), "max_tokens is -1; allowed: a whole number of tokens, 0 (no limit) or above"),
+        (
+            lambda: TokenBudget(-1),
+            "max_tokens is -1; allowed: a whole number of tokens, 0 (no limit) or above",
+        ),
         (lambda: TokenBudget(True), "max_tokens is True; allowed: a whole number"),
         (lambda: TokenBudget(1.5), "max_tokens is 1.5; allowed: a whole number"),
         (lambda: TokenBudget("8000"), "max_tokens is '8000'; allowed: a whole number"),
@@ -50,7 +65,10 @@ def test_a_share_of_a_window(window, more, tokens):
         (lambda: CostBudget(-0.1), "max_cost_usd is -0.1; allowed: dollars, 0 or above, finite"),
         (lambda: CostBudget(float("nan")), "max_cost_usd is nan; allowed: dollars"),
         (lambda: CostBudget(1, float("inf")), "price_per_token is inf; allowed: dollars"),
-        (lambda: TokenBudget.of_window(100, ratio=0), "context_ratio is 0; allowed: above 0, at most 1"),
+        (
+            lambda: TokenBudget.of_window(100, ratio=0),
+            "context_ratio is 0; allowed: above 0, at most 1",
+        ),
         (lambda: TokenBudget.of_window(100, ratio=1.1), "context_ratio is 1.1; allowed: above 0"),
     ],
 )

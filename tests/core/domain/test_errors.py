@@ -36,7 +36,9 @@ ERRORS = [
         {"path": "a.json", "place": "line 3", "problem": "no list"},
         id="chat file",
     ),
-    pytest.param(ChatFileError("a.json", "", "no list"), ValueError, "a.json: no list", {}, id="no place"),
+    pytest.param(
+        ChatFileError("a.json", "", "no list"), ValueError, "a.json: no list", {}, id="no place"
+    ),
     pytest.param(ConversationError("x"), ValueError, "x", {}, id="conversation"),
     pytest.param(BackendError("x"), RuntimeError, "x", {}, id="backend"),
 ]
@@ -54,6 +56,12 @@ def test_errors_are_built_ins_with_data_and_survive_pickling(error, builtin, tex
 
 
 def test_errors_are_public():
-    for name in ("BudgetError", "SettingsError", "ConversationError", "ChatFileError", "BackendError"):
+    for name in (
+        "BudgetError",
+        "SettingsError",
+        "ConversationError",
+        "ChatFileError",
+        "BackendError",
+    ):
         assert issubclass(getattr(eunoe, name), EunoeError)
         assert name in eunoe.__all__

@@ -6,6 +6,8 @@ import pytest
 
 from eunoe.domain.report import Certificate, Cut, DecisionList, Fate, Overrun, Report
 
+DROPPED_BEFORE = "before the window, and the question does not need it"
+
 
 def decisions() -> DecisionList:
     return DecisionList(
@@ -25,7 +27,7 @@ def test_a_decision_for_each_message():
         (3, Fate.GIST, 0.0, 8),
     ]
     assert [d.reason for d in made][2:] == [
-        "before the window, and the question does not need it",
+        DROPPED_BEFORE,
         "larger than the budget",
     ]
     assert made.counts() == {"kept": 1, "recalled": 1, "gist": 1, "dropped": 1}
@@ -49,7 +51,8 @@ def test_every_fate_has_a_reason():
 
 
 @pytest.mark.parametrize(
-    ("value", "bound", "ratio"), [(3.0, 4.0, 0.75), (0.0, 0.0, 1.0), (1.0, -1.0, 1.0), (5.0, 4.0, 1.0)]
+    ("value", "bound", "ratio"),
+    [(3.0, 4.0, 0.75), (0.0, 0.0, 1.0), (1.0, -1.0, 1.0), (5.0, 4.0, 1.0)],
 )
 def test_certificates(value, bound, ratio):
     assert Certificate(value=value, upper_bound=bound).ratio == ratio
@@ -85,13 +88,15 @@ def test_a_report_for_people():
         "warning: mind the gap",
         "  [0] kept            5 tokens  0.50  in the window",
         "  [1] recalled        6 tokens  0.12  the question needs it",
-        "  [2] dropped         7 tokens  0.00  before the window, and the question does not need it",
+        "  [2] dropped         7 tokens  0.00  " + DROPPED_BEFORE,
         "  [3] gist            8 tokens  0.00  larger than the budget",
     ]
 
 
 def test_a_report_without_limit_and_messages():
-    report = Report(decisions=DecisionList([], {}), tokens_before=0, tokens_after=0, budget=0, estimated=False)
+    report = Report(
+        decisions=DecisionList([], {}), tokens_before=0, tokens_after=0, budget=0, estimated=False
+    )
     assert report.explain().split("\n") == [
         "sent 0 tokens, no limit; the whole chat has 0",
         "policy stable, rules of openai, counted by ",

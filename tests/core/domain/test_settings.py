@@ -5,7 +5,14 @@ import pytest
 from eunoe.domain.errors import SettingsError
 from eunoe.domain.settings import Settings
 
-SHARES = ("high_water", "low_water", "recall_share", "deep_recall_share", "pair_coherence", "tool_penalty")
+SHARES = (
+    "high_water",
+    "low_water",
+    "recall_share",
+    "deep_recall_share",
+    "pair_coherence",
+    "tool_penalty",
+)
 
 
 @pytest.mark.parametrize("name", SHARES)

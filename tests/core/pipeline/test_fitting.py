@@ -32,7 +32,8 @@ def test_the_oldest_results_of_a_running_turn_become_stubs():
     assert (fates[0], fates[3]) == (Fate.KEPT, Fate.KEPT)
     stub = sent_by(answer)[3]
     assert stub["content"] == (
-        f"[result elided to save room; {count(chat[5])} tokens. Call the tool again if it is needed.]"
+        f"[result elided to save room; {count(chat[5])} tokens. "
+        "Call the tool again if it is needed.]"
     )
     assert stub["tool_call_id"] == "c0"
     assert answer.report.truncated
@@ -148,7 +149,9 @@ def test_a_budget_of_exactly_the_size_changes_nothing_and_one_less_cuts():
 
 
 def test_an_unknown_way_to_overflow_names_the_known_ones():
-    with pytest.raises(SettingsError, match="on_overflow is 'explode'; allowed: raise, truncate, keep"):
+    with pytest.raises(
+        SettingsError, match="on_overflow is 'explode'; allowed: raise, truncate, keep"
+    ):
         orchestrator(100, on_overflow="explode")
 
 

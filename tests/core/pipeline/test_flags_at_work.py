@@ -18,7 +18,10 @@ def filler(count: int, size: int = 30):
     return [
         m
         for i in range(count)
-        for m in (user(f"item {i}: " + "lorem " * size), assistant(f"noted {i}: " + "dolor " * size))
+        for m in (
+            user(f"item {i}: " + "lorem " * size),
+            assistant(f"noted {i}: " + "dolor " * size),
+        )
     ]
 
 
@@ -35,7 +38,9 @@ def fates(answer) -> list[Fate]:
 def test_a_pin_holds_for_good_in_every_profile(profile, policy):
     chat = [SYSTEM, user("!pin " + FACT), assistant("ok"), *filler(30), user("what about item 7?")]
     for stop in (len(chat), len(chat) - 20):
-        messages = [*chat[:stop], user("go on")] if chat[stop - 1]["role"] != "user" else chat[:stop]
+        messages = (
+            [*chat[:stop], user("go on")] if chat[stop - 1]["role"] != "user" else chat[:stop]
+        )
         answer = ask(messages, 700, profile, policy=policy)
         assert FACT in text_sent(answer)
         assert "!pin" not in text_sent(answer)
@@ -57,11 +62,19 @@ def test_a_pin_in_a_tool_loop_and_with_a_picture_holds():
 
 @pytest.mark.parametrize("policy", ["stable", "relevance", "window"])
 def test_a_pin_that_does_not_fit_is_not_lost_in_silence(policy):
-    chat = [SYSTEM, user("!pin " + "important " * 300), assistant("ok"), *filler(9), user("and now?")]
+    chat = [
+        SYSTEM,
+        user("!pin " + "important " * 300),
+        assistant("ok"),
+        *filler(9),
+        user("and now?"),
+    ]
     report = ask(chat, 400, policy=policy).report
     assert report.warnings == ("a flag keeps messages that the budget has no room for: 1",)
     assert report.decisions[1].reason == "a flag keeps it, but the budget has no room for it"
-    assert policy == "relevance" or report.counts()["kept"] > 3  # what does fit is there all the same
+    assert (
+        policy == "relevance" or report.counts()["kept"] > 3
+    )  # what does fit is there all the same
 
 
 def test_of_several_pins_those_that_fit_are_kept():
@@ -109,7 +122,9 @@ def test_recent_keeps_the_newest_once_each(policy, count):
         assert text_sent(answer).count(message["content"]) == 1
 
 
-@pytest.mark.parametrize(("wanted", "kept"), [(1, [0, 9]), (2, [0, 7, 8, 9]), (5, [*range(10)]), (9, [*range(10)])])
+@pytest.mark.parametrize(
+    ("wanted", "kept"), [(1, [0, 9]), (2, [0, 7, 8, 9]), (5, [*range(10)]), (9, [*range(10)])]
+)
 @pytest.mark.parametrize("policy", ["stable", "relevance", "window"])
 def test_context_keeps_the_newest_turns(policy, wanted, kept):
     chat = [SYSTEM, *filler(4), user(f"!context={wanted} and now?")]
@@ -123,7 +138,10 @@ def test_context_counts_with_a_budget_too():
     assert [p.index for p in answer.placements] == [0, 59, 60, 61]
 
 
-@pytest.mark.parametrize("tail", [[], [calling("a"), result("a")], [calling("a"), result("a"), calling("b"), result("b")]])
+@pytest.mark.parametrize(
+    "tail",
+    [[], [calling("a"), result("a")], [calling("a"), result("a"), calling("b"), result("b")]],
+)
 def test_flags_hold_through_a_tool_loop(tail):
     chat = [SYSTEM, *filler(4), user("!context=1,norecall look"), *tail]
     answer = ask(chat, 4000)
@@ -185,7 +203,13 @@ def test_flags_can_be_switched_off_altogether():
 
 
 def test_flags_are_stripped_in_every_turn_and_leave_a_mark():
-    chat = [user("!why a"), assistant("!pin is mine"), user("!nosum,recall\n  b"), assistant("x"), user("c")]
+    chat = [
+        user("!why a"),
+        assistant("!pin is mine"),
+        user("!nosum,recall\n  b"),
+        assistant("x"),
+        user("c"),
+    ]
     answer = ask(chat)
     assert [said(m) for m in sent_by(answer)] == ["… a", "!pin is mine", "… b", "x", "c"]
     assert [p.changed for p in answer.placements] == [True, False, True, False, False]
@@ -201,7 +225,9 @@ def test_a_bad_value_warns_and_leaves_the_message_alone():
     chat = [user("!target=soon hi"), assistant("x"), user("y")]
     answer = ask(chat, 4000)
     assert [id(m) for m in sent_by(answer)] == [id(m) for m in chat] or sent_by(answer) == chat
-    assert answer.report.warnings == ("message 0: !target=soon: allowed are whole numbers from 1 to 10000000",)
+    assert answer.report.warnings == (
+        "message 0: !target=soon: allowed are whole numbers from 1 to 10000000",
+    )
 
 
 def test_bytes_of_an_old_turn_are_the_same_in_every_request():
@@ -228,7 +254,12 @@ def test_a_policy_for_one_turn(policy):
 
 def test_weight_raises_and_lowers_a_message():
     def chat(flag: str):
-        return [user(flag + FACT), assistant("ok"), *filler(12), user("!recall the gate code, please?")]
+        return [
+            user(flag + FACT),
+            assistant("ok"),
+            *filler(12),
+            user("!recall the gate code, please?"),
+        ]
 
     plain = ask(chat(""), 500).report.decisions[0].score
     assert ask(chat("!weight=3 "), 500).report.decisions[0].score > plain

@@ -103,7 +103,10 @@ def test_a_stub_stands_among_the_results_of_its_call():
     sent = sent_by(ask(chat))
     assert [m.get("tool_call_id") for m in sent] == [None, None, "b", "a", "c", None, None]
     assert sent[3] == result("a", NO_RESULT)
-    shown = {"role": "user", "content": [part("Here are the images from the tool results above"), image()]}
+    shown = {
+        "role": "user",
+        "content": [part("Here are the images from the tool results above"), image()],
+    }
     chat = [user("q"), calling("a", "b"), result("b"), shown, assistant("x"), user("r")]
     assert [m["role"] for m in sent_by(ask(chat))][1:5] == ["assistant", "tool", "tool", "user"]
 
@@ -240,7 +243,15 @@ def test_blank_system_messages_stay_though_a_provider_may_refuse_them():
 
 
 def test_a_dead_call_whose_id_comes_again_is_left_out():
-    chat = [user("q"), calling("a"), user("r"), calling("a"), result("a"), assistant("x"), user("s")]
+    chat = [
+        user("q"),
+        calling("a"),
+        user("r"),
+        calling("a"),
+        result("a"),
+        assistant("x"),
+        user("s"),
+    ]
     answer = ask(chat)
     assert places(answer) == [0, 2, 3, 4, 5, 6]
     assert "whose id is used for another call too" in answer.report.mended[0]

@@ -17,7 +17,9 @@ STRICT = ("mistral", "template")
 
 def chat(*tail, fact=FACT):
     filler = [
-        m for i in range(30) for m in (user(f"item {i}: " + "lorem " * 30), assistant("dolor " * 30))
+        m
+        for i in range(30)
+        for m in (user(f"item {i}: " + "lorem " * 30), assistant("dolor " * 30))
     ]
     return [SYSTEM, user(fact), assistant("noted"), *filler, user("!recall " + QUESTION), *tail]
 
@@ -84,7 +86,11 @@ def test_turns_are_numbered_as_people_count_them():
 
 def test_a_quoted_call_is_told_in_words():
     messages = chat()
-    messages[2:3] = [calling("a", text="I look for the gate code"), result("a", "the gate code is 7391"), assistant("7391")]
+    messages[2:3] = [
+        calling("a", text="I look for the gate code"),
+        result("a", "the gate code is 7391"),
+        assistant("7391"),
+    ]
     text = "\n".join(map(said, sent_by(ask(messages, 700))))
     assert '[calls look({"q": "find a"})]' in text
     assert "tool: the gate code is 7391" in text

@@ -12,7 +12,10 @@ from strategies import POLICIES, PROFILE_NAMES, assistant, calling, image, part,
 SYSTEM = {"role": "system", "content": "be brief"}
 IMAGES = {
     "role": "user",
-    "content": [part("Here are the images from the tool results above. Use them."), image(low=True)],
+    "content": [
+        part("Here are the images from the tool results above. Use them."),
+        image(low=True),
+    ],
 }
 
 
@@ -30,7 +33,9 @@ IMAGES = {
         pytest.param([user(" ")], id="only a blank"),
         pytest.param([user(""), user("")], id="only blanks"),
         pytest.param([user("q"), assistant("The answer is")], id="prefill"),
-        pytest.param([SYSTEM, user("q"), calling("a"), result("a"), IMAGES], id="pictures after results"),
+        pytest.param(
+            [SYSTEM, user("q"), calling("a"), result("a"), IMAGES], id="pictures after results"
+        ),
         pytest.param([user("same")] * 50, id="equal questions"),
         pytest.param([user("same"), assistant("same")] * 25, id="equal turns"),
         pytest.param([assistant("x")] * 5, id="answers only"),
@@ -85,7 +90,13 @@ def test_ten_thousand_equal_messages_are_cut_like_any_others():
 @pytest.mark.parametrize("policy", POLICIES)
 def test_three_hundred_parallel_calls(policy):
     ids = [f"c{i}" for i in range(300)]
-    chat = [user("q"), calling(*ids), *(result(i) for i in reversed(ids)), assistant("x"), user("r")]
+    chat = [
+        user("q"),
+        calling(*ids),
+        *(result(i) for i in reversed(ids)),
+        assistant("x"),
+        user("r"),
+    ]
     assert sent_by(ask(chat, 0, policy=policy)) == chat
     if policy != "off":
         cut = ask(chat, 200, policy=policy)
@@ -102,7 +113,14 @@ def test_a_result_of_thirty_six_megabytes():
 
 @pytest.mark.parametrize(
     "usage",
-    [{}, {"prompt_tokens": None}, {"prompt_tokens": "many"}, {"prompt_tokens": -5}, {"x": [1]}, {"prompt_tokens": 10**30}],
+    [
+        {},
+        {"prompt_tokens": None},
+        {"prompt_tokens": "many"},
+        {"prompt_tokens": -5},
+        {"x": [1]},
+        {"prompt_tokens": 10**30},
+    ],
 )
 def test_odd_usage_harms_nothing(usage):
     asked = orchestrator(100)
@@ -137,7 +155,9 @@ def test_a_question_of_another_type_is_not_lost(content):
     answer = ask(chat)
     assert [p.index for p in answer.placements] == [0, 1, 2]
     assert isinstance(sent_by(answer)[2]["content"], str)
-    assert answer.report.mended == (f"[2] content is {type(content).__name__}; it was sent as text",)
+    assert answer.report.mended == (
+        f"[2] content is {type(content).__name__}; it was sent as text",
+    )
     assert answer.report.violations == ()
 
 

@@ -8,7 +8,10 @@ from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.wire.openai import read_message
 from strategies import assistant, calling, image, part, result, user
 
-IMAGES = {"role": "user", "content": [part("Here are the images from the tool results above."), image()]}
+IMAGES = {
+    "role": "user",
+    "content": [part("Here are the images from the tool results above."), image()],
+}
 APPROVES = {
     "role": "user",
     "content": [{"type": "mcp_approval_response", "approval_request_id": "m1", "approve": True}],
@@ -18,7 +21,11 @@ ASKS = {
     "content": [{"type": "mcp_approval_request", "id": "m1", "name": "rm", "arguments": "{}"}],
     "tool_calls": [{"id": "c", "type": "function", "function": {"name": "rm", "arguments": "{}"}}],
 }
-OLD_CALL = {"role": "assistant", "content": None, "function_call": {"name": "look", "arguments": "{}"}}
+OLD_CALL = {
+    "role": "assistant",
+    "content": None,
+    "function_call": {"name": "look", "arguments": "{}"},
+}
 OLD_RESULT = {"role": "function", "name": "look", "content": "42"}
 SYSTEM = {"role": "system", "content": "x"}
 
@@ -59,7 +66,9 @@ def grouped(*raws: dict[str, Any], used: tuple[str, ...] = ()):
             id="early result",
         ),
         pytest.param(
-            [user("q"), calling("a"), SYSTEM, result("a")], [(0,), (1, 3), (2,)], id="system between"
+            [user("q"), calling("a"), SYSTEM, result("a")],
+            [(0,), (1, 3), (2,)],
+            id="system between",
         ),
         pytest.param(
             [user("q"), calling("a"), result("a"), IMAGES, assistant("x")],
@@ -129,7 +138,9 @@ def test_what_can_never_stand_is_broken(raws, broken):
         pytest.param([user("q"), calling("a", "b"), result("a")], {1: ("b",)}, id="half answered"),
         pytest.param([user("q"), calling("a", "b")], {1: ("a", "b")}, id="open"),
         pytest.param([user("q"), calling("a"), result("a")], {}, id="answered"),
-        pytest.param([user("q"), calling("a"), calling("b"), result("b")], {1: ("a",)}, id="first dead"),
+        pytest.param(
+            [user("q"), calling("a"), calling("b"), result("b")], {1: ("a",)}, id="first dead"
+        ),
     ],
 )
 def test_calls_without_result_are_named(raws, unanswered):
@@ -163,7 +174,9 @@ def test_atoms_know_turn_and_system():
 
 
 def test_only_the_turn_asked_for_is_grouped():
-    messages = [read_message(r) for r in [user("q"), calling("a"), result("a"), user("r"), result("a")]]
+    messages = [
+        read_message(r) for r in [user("q"), calling("a"), result("a"), user("r"), result("a")]
+    ]
     assert [a.indices for a in build_atoms(messages, 3, 5, 1)] == [(3,), (4,)]
 
 
@@ -181,7 +194,12 @@ def test_only_the_turn_asked_for_is_grouped():
         pytest.param(IMAGES, result("a"), False, id="pictures of a result"),
         pytest.param(IMAGES, assistant("a"), True, id="the same words elsewhere"),
         pytest.param(IMAGES, None, True, id="the same words first"),
-        pytest.param(user("Here are the images from the tool results above"), result("a"), True, id="no picture"),
+        pytest.param(
+            user("Here are the images from the tool results above"),
+            result("a"),
+            True,
+            id="no picture",
+        ),
         pytest.param(APPROVES, ASKS, False, id="an approval"),
         pytest.param(assistant("hi"), None, False, id="an answer"),
         pytest.param(SYSTEM, None, False, id="system"),

@@ -133,7 +133,8 @@ def test_five_megabytes_are_clipped_by_looking_at_little():
 
 def test_sources_are_shortened_before_anything_else():
     inside = "\n".join(f"line {i} of the document" for i in range(100))
-    text = f'Use this.\n<source id="1">{inside}</source>\n<source id="2">{inside}</source>\nWhat is line 3?'
+    sources = f'<source id="1">{inside}</source>\n<source id="2">{inside}</source>'
+    text = f"Use this.\n{sources}\nWhat is line 3?"
     clipped = clip_sources(text, 300, words)
     assert clipped is not None
     assert words(clipped) <= 300

@@ -34,7 +34,9 @@ from eunoe.stages.flags import FLAG_NAMES, flags_in_force, lock_flags, read_flag
         pytest.param("!pin\u3000你好", {"pin": True}, "你好", id="wide blank"),
         pytest.param('!tag="决策" hi', {"tag": "决策"}, "hi", id="quoted, not ASCII"),
         pytest.param('!tag="C:\\users\\x" hi', {"tag": "C:\\users\\x"}, "hi", id="backslashes"),
-        pytest.param('!tag="two words",pin hi', {"tag": "two words", "pin": True}, "hi", id="quoted blank"),
+        pytest.param(
+            '!tag="two words",pin hi', {"tag": "two words", "pin": True}, "hi", id="quoted blank"
+        ),
         pytest.param("!full=false hi", {}, "hi", id="a switch that is false"),
         pytest.param("!full=0 hi", {}, "hi", id="a switch that is 0"),
         pytest.param("!full=TRUE hi", {"full": True}, "hi", id="a switch that is true"),
@@ -173,7 +175,9 @@ def in_force(*texts: str) -> Flags:
         pytest.param(["!+full a", "!-full b"], NO_FLAGS, id="off again"),
         pytest.param(["!+full a", "!-full b", "c"], NO_FLAGS, id="off for good"),
         pytest.param(["!-full a", "!+full b", "c"], Flags(full=True), id="off, then on"),
-        pytest.param(["!+recent=3 a", "!recent=5 b"], Flags(recent=5), id="this turn over standing"),
+        pytest.param(
+            ["!+recent=3 a", "!recent=5 b"], Flags(recent=5), id="this turn over standing"
+        ),
         pytest.param(["!+recent=3 a", "!recent=5 b", "c"], Flags(recent=3), id="and back"),
         pytest.param(["!+recent=3 a", "!+recent=9 b", "c"], Flags(recent=9), id="the newer stands"),
         pytest.param(["!+recent=3 a", "!why b"], Flags(recent=3, why=True), id="together"),
@@ -219,7 +223,7 @@ def test_a_locked_flag_does_not_stand_either():
 
 @pytest.mark.property
 @settings(max_examples=200)
-@given(text=st.text(alphabet='!+-=,"\' \npinfulltargetcontext0123456789.你’', max_size=30))
+@given(text=st.text(alphabet="!+-=,\"' \npinfulltargetcontext0123456789.你’", max_size=30))
 def test_whatever_is_read_is_a_prefix_of_known_names(text):
     reading = read_flags("!" + text)
     if reading is None:

@@ -32,8 +32,12 @@ def inside(*quotations: Quotation) -> list[str]:
         ),
         pytest.param([Quotation(4, "ann", "x", True)], ["5 ann (excerpt): x"], id="excerpt"),
         pytest.param([Quotation(0, "user", "a\nb")], ["1 user: a", "b"], id="lines"),
-        pytest.param([Quotation(0, "a\n\nSYSTEM", "x")], ["1 a SYSTEM: x"], id="a speaker has one line"),
-        pytest.param([Quotation(0, "</recalled>", "x")], ["1 <\\/recalled>: x"], id="a speaker ends nothing"),
+        pytest.param(
+            [Quotation(0, "a\n\nSYSTEM", "x")], ["1 a SYSTEM: x"], id="a speaker has one line"
+        ),
+        pytest.param(
+            [Quotation(0, "</recalled>", "x")], ["1 <\\/recalled>: x"], id="a speaker ends nothing"
+        ),
     ],
 )
 def test_lines_of_a_block(quotations, lines):

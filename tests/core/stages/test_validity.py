@@ -33,7 +33,12 @@ def found(messages, profile):
 
 FAULTS = [
     pytest.param([user("q"), result("a"), assistant("x")], [("orphan", 1)], ALL, id="orphan"),
-    pytest.param([user("q"), calling("a"), result("b")], [("orphan", 2), ("unanswered", 1)], ALL, id="other id"),
+    pytest.param(
+        [user("q"), calling("a"), result("b")],
+        [("orphan", 2), ("unanswered", 1)],
+        ALL,
+        id="other id",
+    ),
     pytest.param(
         [user("q"), calling("a"), result("a"), result("a"), assistant("x")],
         [("duplicate-result", 3)],
@@ -41,43 +46,105 @@ FAULTS = [
         id="double result",
     ),
     pytest.param([user("q"), calling("a"), user("r")], [("unanswered", 1)], ALL, id="dead call"),
-    pytest.param([user("q"), calling("a", "b"), result("a")], [("unanswered", 1)], ALL, id="half answered at the end"),
+    pytest.param(
+        [user("q"), calling("a", "b"), result("a")],
+        [("unanswered", 1)],
+        ALL,
+        id="half answered at the end",
+    ),
     pytest.param(
         [user("q"), calling("a"), user("r"), result("a"), assistant("x")],
         [("unanswered", 1), ("orphan", 3)],
         ("openai", "permissive"),
         id="late result",
     ),
-    pytest.param([user("q"), calling("a", "a"), result("a")], [("duplicate-call", 1)], ALL, id="twin ids"),
-    pytest.param([user("q"), OLD_CALL, user("r")], [("unanswered", 1)], ALL, id="old call alone"),
-    pytest.param([user("q"), OLD_RESULT, assistant("x")], [("orphan", 1)], ALL, id="old result alone"),
-    pytest.param([user("q"), OLD_CALL, OLD_RESULT, OLD_RESULT], [("orphan", 3)], ALL, id="two old results"),
-    pytest.param([user("q"), calling("a"), OLD_RESULT], [("unanswered", 1), ("orphan", 2)], ALL, id="mixed kinds"),
-    pytest.param([user("q"), assistant("x"), SYSTEM, user("r")], [("late-system", 2)], HEAD_FIRST, id="late system"),
-    pytest.param([user("q"), DEVELOPER], [("late-system", 1)], HEAD_FIRST, id="late developer"),
-    pytest.param([SYSTEM, assistant("x"), user("q")], [("first-not-user", 1)], HEAD_FIRST, id="answer first"),
-    pytest.param([SYSTEM], [("no-user", 0)], HEAD_FIRST, id="only system"),
-    pytest.param([assistant("x")], [("first-not-user", 0), ("no-user", 0)], HEAD_FIRST, id="only an answer"),
-    pytest.param([user("q"), user("r")], [("alternation", 1)], STRICT, id="two users"),
-    pytest.param([user("q"), assistant("x"), assistant("y")], [("alternation", 2)], STRICT, id="two answers"),
     pytest.param(
-        [user("q"), calling("a"), result("a"), user("r")], [("alternation", 3)], STRICT, id="no answer to tools"
+        [user("q"), calling("a", "a"), result("a")], [("duplicate-call", 1)], ALL, id="twin ids"
     ),
-    pytest.param([user("q"), {"role": "assistant", "content": None}], [("empty-content", 1)], ALL, id="nothing"),
-    pytest.param([user("q"), {"role": "assistant", "content": []}], [("empty-content", 1)], ALL, id="no parts"),
+    pytest.param([user("q"), OLD_CALL, user("r")], [("unanswered", 1)], ALL, id="old call alone"),
+    pytest.param(
+        [user("q"), OLD_RESULT, assistant("x")], [("orphan", 1)], ALL, id="old result alone"
+    ),
+    pytest.param(
+        [user("q"), OLD_CALL, OLD_RESULT, OLD_RESULT], [("orphan", 3)], ALL, id="two old results"
+    ),
+    pytest.param(
+        [user("q"), calling("a"), OLD_RESULT],
+        [("unanswered", 1), ("orphan", 2)],
+        ALL,
+        id="mixed kinds",
+    ),
+    pytest.param(
+        [user("q"), assistant("x"), SYSTEM, user("r")],
+        [("late-system", 2)],
+        HEAD_FIRST,
+        id="late system",
+    ),
+    pytest.param([user("q"), DEVELOPER], [("late-system", 1)], HEAD_FIRST, id="late developer"),
+    pytest.param(
+        [SYSTEM, assistant("x"), user("q")], [("first-not-user", 1)], HEAD_FIRST, id="answer first"
+    ),
+    pytest.param([SYSTEM], [("no-user", 0)], HEAD_FIRST, id="only system"),
+    pytest.param(
+        [assistant("x")], [("first-not-user", 0), ("no-user", 0)], HEAD_FIRST, id="only an answer"
+    ),
+    pytest.param([user("q"), user("r")], [("alternation", 1)], STRICT, id="two users"),
+    pytest.param(
+        [user("q"), assistant("x"), assistant("y")], [("alternation", 2)], STRICT, id="two answers"
+    ),
+    pytest.param(
+        [user("q"), calling("a"), result("a"), user("r")],
+        [("alternation", 3)],
+        STRICT,
+        id="no answer to tools",
+    ),
+    pytest.param(
+        [user("q"), {"role": "assistant", "content": None}],
+        [("empty-content", 1)],
+        ALL,
+        id="nothing",
+    ),
+    pytest.param(
+        [user("q"), {"role": "assistant", "content": []}],
+        [("empty-content", 1)],
+        ALL,
+        id="no parts",
+    ),
     pytest.param([user("q"), assistant("")], [("empty-content", 1)], NO_BLANKS, id="empty text"),
-    pytest.param([user("q"), blocks(part(" "), part(""))], [("empty-content", 1)], NO_BLANKS, id="blank parts"),
+    pytest.param(
+        [user("q"), blocks(part(" "), part(""))],
+        [("empty-content", 1)],
+        NO_BLANKS,
+        id="blank parts",
+    ),
     pytest.param([user("cut \ud83d off")], [("surrogate", 0)], ALL, id="half a character"),
-    pytest.param([{**user("q"), "x": ["\ud83d"]}], [("surrogate", 0)], ALL, id="half a character in a field"),
-    pytest.param([user("q"), blocks(part("x"), THINKING)], [("thinking-order", 1)], ("anthropic",), id="thinking late"),
+    pytest.param(
+        [{**user("q"), "x": ["\ud83d"]}], [("surrogate", 0)], ALL, id="half a character in a field"
+    ),
+    pytest.param(
+        [user("q"), blocks(part("x"), THINKING)],
+        [("thinking-order", 1)],
+        ("anthropic",),
+        id="thinking late",
+    ),
     pytest.param(
         [user("q"), blocks(SERVER_USE, part("x")), user("r"), assistant("s")],
         [("server-tool", 1)],
         ALL,
         id="server use open",
     ),
-    pytest.param([user("q"), blocks(SERVER_RESULT, part("x"))], [("server-tool", 1)], ALL, id="server result alone"),
-    pytest.param([user("q"), blocks(part("x"), REASONING)], [("reasoning-pair", 1)], ("responses",), id="reasoning last"),
+    pytest.param(
+        [user("q"), blocks(SERVER_RESULT, part("x"))],
+        [("server-tool", 1)],
+        ALL,
+        id="server result alone",
+    ),
+    pytest.param(
+        [user("q"), blocks(part("x"), REASONING)],
+        [("reasoning-pair", 1)],
+        ("responses",),
+        id="reasoning last",
+    ),
     pytest.param(
         [user("q"), blocks({**part("x"), "id": "m"}), user("r"), blocks({**part("y"), "id": "m"})],
         [("duplicate-item", 3)],
@@ -96,8 +163,12 @@ FAULTS = [
         ("deepseek",),
         id="call without reasoning",
     ),
-    pytest.param([user("q"), {"role": "critic", "content": "x"}], [("shape", 1)], ALL, id="unknown role"),
-    pytest.param([{"content": "q"}, user("q")], [("shape", 0)], ("openai", "permissive"), id="no role"),
+    pytest.param(
+        [user("q"), {"role": "critic", "content": "x"}], [("shape", 1)], ALL, id="unknown role"
+    ),
+    pytest.param(
+        [{"content": "q"}, user("q")], [("shape", 0)], ("openai", "permissive"), id="no role"
+    ),
     pytest.param([{"role": "user", "content": 5}], [("shape", 0)], ALL, id="a number"),
 ]
 
@@ -110,7 +181,9 @@ def test_every_rule_fires_where_it_holds_and_nowhere_else(messages, faults, refu
             assert set(faults) <= set(seen), profile
         elif len(refused_by) > 2 or refused_by != ("openai", "permissive"):
             assert not {f[0] for f in faults} & {s[0] for s in seen}, profile
-    assert found(messages, refused_by[0]) == sorted(found(messages, refused_by[0]), key=lambda x: x[1])
+    assert found(messages, refused_by[0]) == sorted(
+        found(messages, refused_by[0]), key=lambda x: x[1]
+    )
 
 
 LEGAL = [
@@ -119,29 +192,58 @@ LEGAL = [
     pytest.param([SYSTEM, DEVELOPER, user("q"), assistant("a"), user("r")], ALL, id="plain"),
     pytest.param([SYSTEM], ("openai", "responses", "deepseek", "permissive"), id="only system"),
     pytest.param([user("q"), assistant("prefill")], ALL, id="prefill"),
-    pytest.param([user("q"), calling("a", "b"), result("b"), result("a"), assistant("x")], ALL, id="parallel"),
+    pytest.param(
+        [user("q"), calling("a", "b"), result("b"), result("a"), assistant("x")], ALL, id="parallel"
+    ),
     pytest.param([user("q"), calling("a", "b")], ALL, id="open calls at the very end"),
     pytest.param([user("q"), OLD_CALL], ALL, id="open old call at the very end"),
     pytest.param([user("q"), OLD_CALL, OLD_RESULT, assistant("x")], ALL, id="old call"),
     pytest.param(
-        [user("q"), calling("a"), result("a"), calling("a"), result("a"), assistant("x")], ALL, id="same id again"
+        [user("q"), calling("a"), result("a"), calling("a"), result("a"), assistant("x")],
+        ALL,
+        id="same id again",
     ),
-    pytest.param([user("q"), calling("a"), result("a", ""), assistant("x")], ALL, id="an empty text as result"),
-    pytest.param([user("q"), assistant("x"), SYSTEM, user("r")], ("openai", "deepseek", "responses"), id="late system"),
-    pytest.param([user("q"), user("r"), assistant("x")], ("openai", "anthropic", "gemini"), id="two users"),
+    pytest.param(
+        [user("q"), calling("a"), result("a", ""), assistant("x")],
+        ALL,
+        id="an empty text as result",
+    ),
+    pytest.param(
+        [user("q"), assistant("x"), SYSTEM, user("r")],
+        ("openai", "deepseek", "responses"),
+        id="late system",
+    ),
+    pytest.param(
+        [user("q"), user("r"), assistant("x")], ("openai", "anthropic", "gemini"), id="two users"
+    ),
     pytest.param([{"role": "user", "content": [image()]}], ALL, id="a picture alone"),
     pytest.param([user("q"), blocks(THINKING, part("x"))], ALL, id="thinking first"),
-    pytest.param([user("q"), blocks({**THINKING, "type": "redacted_thinking"}, part("x"))], ALL, id="redacted"),
+    pytest.param(
+        [user("q"), blocks({**THINKING, "type": "redacted_thinking"}, part("x"))],
+        ALL,
+        id="redacted",
+    ),
     pytest.param([user("q"), blocks(SERVER_USE, SERVER_RESULT, part("x"))], ALL, id="server tool"),
-    pytest.param([user("q"), blocks(part("x"), SERVER_USE)], ALL, id="server tool running at the end"),
+    pytest.param(
+        [user("q"), blocks(part("x"), SERVER_USE)], ALL, id="server tool running at the end"
+    ),
     pytest.param([user("q"), blocks(REASONING, part("x"))], ALL, id="reasoning and its item"),
     pytest.param(
-        [user("q"), calling("a", reasoning_content=""), result("a"), assistant("x", reasoning_content="hm")],
+        [
+            user("q"),
+            calling("a", reasoning_content=""),
+            result("a"),
+            assistant("x", reasoning_content="hm"),
+        ],
         ALL,
         id="every call with reasoning",
     ),
-    pytest.param([user("q"), {"role": "assistant", "content": None, "refusal": "no"}], ALL, id="a refusal"),
-    pytest.param([user("q"), {"role": "assistant", "content": None, "audio": {"id": "x"}}], ALL, id="audio"),
+    pytest.param(
+        [user("q"), {"role": "assistant", "content": None, "refusal": "no"}], ALL, id="a refusal"
+    ),
+    pytest.param(
+        [user("q"), {"role": "assistant", "content": None, "audio": {"id": "x"}}], ALL, id="audio"
+    ),
 ]
 
 
@@ -158,7 +260,13 @@ def test_violations_say_what_is_wrong():
 
 @pytest.mark.parametrize(
     ("raw", "visible"),
-    [(user("q"), True), (assistant("a"), True), (calling("a"), False), (result("a"), False), (SYSTEM, False)],
+    [
+        (user("q"), True),
+        (assistant("a"), True),
+        (calling("a"), False),
+        (result("a"), False),
+        (SYSTEM, False),
+    ],
 )
 def test_strict_templates_count_questions_and_answers_only(raw, visible):
     assert is_visible_turn(read_message(raw)) is visible

@@ -5,11 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eunoe.stages.window import LEAST_CACHED_TOKENS, Timeline, WaterMarks, newest_that_fit, replay_window
+from eunoe.stages.window import (
+    LEAST_CACHED_TOKENS,
+    Timeline,
+    WaterMarks,
+    newest_that_fit,
+    replay_window,
+)
 
 
 def timeline(sizes, turns, requests, systems=()):
-    """A chat: tokens of each message, where turns begin, where calls were made, which are system."""
+    """A chat: tokens of each message, where turns begin and calls were made, which are system."""
     system = [size if i in systems else 0 for i, size in enumerate(sizes)]
     return Timeline(
         tokens=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
@@ -31,8 +37,8 @@ def start_at(line, stop, room, high=1.0, low=0.4, start=0, after=0, extra=0):
     return replay_window(line, marks, start=start, after=after, stop=stop)
 
 
-# Room 10,000 in messages of 1,000: the request at 11 would hold 11,000 tokens, so it is cut. The low
-# mark leaves 4,000: the turns from 8 on hold 3,000 (8, 9, 10); from 6 on they would hold 5,000.
+# Room 10,000 in messages of 1,000: the request at 11 would hold 11,000 tokens, so it is cut. The
+# low mark leaves 4,000: the turns from 8 on hold 3,000 (8, 9, 10); from 6 on they would hold 5,000.
 @pytest.mark.parametrize(
     ("stop", "start", "fresh"),
     [

@@ -26,19 +26,47 @@ from strategies import calling, image, part
         pytest.param([image()], "", (), ("image",), 2, id="picture"),
         pytest.param([image(low=True)], "", (), ("image_low",), 2, id="small picture"),
         pytest.param(
-            [{"type": "input_image", "image_url": "https://x", "detail": "low"}], "", (), ("image_low",), 2, id="responses picture"
+            [{"type": "input_image", "image_url": "https://x", "detail": "low"}],
+            "",
+            (),
+            ("image_low",),
+            2,
+            id="responses picture",
         ),
-        pytest.param([{"type": "image_url", "image_url": "x"}], "", (), ("image",), 2, id="picture by text"),
+        pytest.param(
+            [{"type": "image_url", "image_url": "x"}], "", (), ("image",), 2, id="picture by text"
+        ),
         pytest.param([{"type": "input_audio"}], "", (), ("audio",), 2, id="audio"),
         pytest.param([{"type": "video_url"}], "", (), ("video",), 2, id="video"),
         pytest.param([{"type": "file"}], "", (), ("file",), 2, id="file"),
         pytest.param([{"type": "document"}], "", (), ("file",), 2, id="document"),
         pytest.param([{"type": "refusal", "refusal": "no"}], "no", ("no",), (), 2, id="refusal"),
-        pytest.param([{"type": "text", "text": None}], "", ('{"type": "text", "text": null}',), (), 1, id="no text"),
+        pytest.param(
+            [{"type": "text", "text": None}],
+            "",
+            ('{"type": "text", "text": null}',),
+            (),
+            1,
+            id="no text",
+        ),
         pytest.param([{"type": 3}], "", ('{"type": 3}',), (), 2, id="odd type"),
         pytest.param([{}], "", ("{}",), (), 2, id="an empty part"),
-        pytest.param([{"type": "hologram", "k": {(1, 2): "é"}}], "", ("{'type': 'hologram', 'k': {(1, 2): 'é'}}",), (), 2, id="keys that JSON cannot hold"),
-        pytest.param([{"type": "x", "data": "A" * 900}], "", ('{"type": "x", "data": ""}',), (), 2, id="base64 is no text"),
+        pytest.param(
+            [{"type": "hologram", "k": {(1, 2): "é"}}],
+            "",
+            ("{'type': 'hologram', 'k': {(1, 2): 'é'}}",),
+            (),
+            2,
+            id="keys that JSON cannot hold",
+        ),
+        pytest.param(
+            [{"type": "x", "data": "A" * 900}],
+            "",
+            ('{"type": "x", "data": ""}',),
+            (),
+            2,
+            id="base64 is no text",
+        ),
         pytest.param(5, "5", ("5",), (), 2, id="a number"),
         pytest.param(0, "0", ("0",), (), 2, id="nought"),
         pytest.param({"text": "x"}, '{"text": "x"}', ('{"text": "x"}',), (), 2, id="a mapping"),
@@ -79,26 +107,88 @@ def said(**fields: Any) -> dict[str, Any]:
 
 
 CALLS = [
-    pytest.param(said(tool_calls=[function("a"), function("b")]), [("a", "look", "{}"), ("b", "look", "{}")], id="two"),
+    pytest.param(
+        said(tool_calls=[function("a"), function("b")]),
+        [("a", "look", "{}"), ("b", "look", "{}")],
+        id="two",
+    ),
     pytest.param(said(tool_calls=[function(7)]), [("7", "look", "{}")], id="a whole number as id"),
     pytest.param(said(tool_calls=[function(None)]), [(None, "look", "{}")], id="no id"),
     pytest.param(said(tool_calls=[function("a", None, None)]), [("a", "", "")], id="no name"),
-    pytest.param(said(tool_calls=[function("a", "f", {"q": "é"})]), [("a", "f", '{"q": "é"}')], id="arguments as mapping"),
-    pytest.param(said(tool_calls=[function("a", "f", {(1,): 2})]), [("a", "f", "{(1,): 2}")], id="odd arguments"),
-    pytest.param(said(tool_calls=[{"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}]), [("a", "sh", "ls")], id="custom"),
-    pytest.param(said(tool_calls=["x", None, {"id": "a", "function": 3}]), [("a", "", "")], id="nonsense"),
+    pytest.param(
+        said(tool_calls=[function("a", "f", {"q": "é"})]),
+        [("a", "f", '{"q": "é"}')],
+        id="arguments as mapping",
+    ),
+    pytest.param(
+        said(tool_calls=[function("a", "f", {(1,): 2})]),
+        [("a", "f", "{(1,): 2}")],
+        id="odd arguments",
+    ),
+    pytest.param(
+        said(tool_calls=[{"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}]),
+        [("a", "sh", "ls")],
+        id="custom",
+    ),
+    pytest.param(
+        said(tool_calls=["x", None, {"id": "a", "function": 3}]), [("a", "", "")], id="nonsense"
+    ),
     pytest.param(said(tool_calls=None), [], id="null"),
     pytest.param(said(tool_calls={"id": "a"}), [], id="no list"),
-    pytest.param(said(content=[{"type": "tool_use", "id": "t", "name": "f", "input": {"q": 1}}]), [("t", "f", '{"q": 1}')], id="tool_use block"),
-    pytest.param(said(content=[{"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{}"}]), [("c", "f", "{}")], id="function_call block"),
-    pytest.param(said(content=[{"type": "function_call", "id": "fc", "name": "f"}]), [("fc", "f", "")], id="without call_id"),
-    pytest.param(said(content=[{"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "x"}]), [("c", "f", "x")], id="custom_tool_call block"),
-    pytest.param(said(content=[{"type": "tool_use", "id": "a", "name": "look"}], tool_calls=[function("a")]), [("a", "look", "{}")], id="in both places once"),
-    pytest.param(said(content=[{"type": "tool_use", "id": "b", "name": "f"}], tool_calls=[function("a")]), [("a", "look", "{}"), ("b", "f", "")], id="in both places"),
-    pytest.param(said(function_call={"name": "f", "arguments": "{}"}), [("f", "f", "{}")], id="old field"),
+    pytest.param(
+        said(content=[{"type": "tool_use", "id": "t", "name": "f", "input": {"q": 1}}]),
+        [("t", "f", '{"q": 1}')],
+        id="tool_use block",
+    ),
+    pytest.param(
+        said(
+            content=[
+                {
+                    "type": "function_call",
+                    "id": "fc",
+                    "call_id": "c",
+                    "name": "f",
+                    "arguments": "{}",
+                }
+            ]
+        ),
+        [("c", "f", "{}")],
+        id="function_call block",
+    ),
+    pytest.param(
+        said(content=[{"type": "function_call", "id": "fc", "name": "f"}]),
+        [("fc", "f", "")],
+        id="without call_id",
+    ),
+    pytest.param(
+        said(content=[{"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "x"}]),
+        [("c", "f", "x")],
+        id="custom_tool_call block",
+    ),
+    pytest.param(
+        said(content=[{"type": "tool_use", "id": "a", "name": "look"}], tool_calls=[function("a")]),
+        [("a", "look", "{}")],
+        id="in both places once",
+    ),
+    pytest.param(
+        said(content=[{"type": "tool_use", "id": "b", "name": "f"}], tool_calls=[function("a")]),
+        [("a", "look", "{}"), ("b", "f", "")],
+        id="in both places",
+    ),
+    pytest.param(
+        said(function_call={"name": "f", "arguments": "{}"}), [("f", "f", "{}")], id="old field"
+    ),
     pytest.param(said(function_call="f"), [], id="old field of another type"),
-    pytest.param(said(function_call={"name": "f"}, tool_calls=[function("a")]), [("a", "look", "{}")], id="old and new"),
-    pytest.param({"role": "user", "content": "x", "tool_calls": [function("a")]}, [], id="a user calls nothing"),
+    pytest.param(
+        said(function_call={"name": "f"}, tool_calls=[function("a")]),
+        [("a", "look", "{}")],
+        id="old and new",
+    ),
+    pytest.param(
+        {"role": "user", "content": "x", "tool_calls": [function("a")]},
+        [],
+        id="a user calls nothing",
+    ),
 ]
 
 
@@ -130,17 +220,24 @@ def test_blocks_of_an_assistant_have_a_shape():
     def shape(*content: dict[str, Any], role: str = "assistant"):
         return read_message({"role": role, "content": list(content)}).shape
 
-    assert (shape(thinking, part("x")).thinks, shape(thinking, part("x")).thinking_late) == (True, False)
+    assert (shape(thinking, part("x")).thinks, shape(thinking, part("x")).thinking_late) == (
+        True,
+        False,
+    )
     assert shape(part("x"), thinking).thinking_late
     assert not shape(part("x"), thinking, role="user").thinking_late
     assert shape(use).server_use_open
     assert shape(got).server_result_alone
-    assert not (shape(use, got).server_use_open or shape(use, got).server_result_alone)
+    assert not shape(use, got).server_use_open
+    assert not shape(use, got).server_result_alone
     assert shape({"type": "mcp_tool_use", "id": "s"}).server_use_open
     assert not shape(use, role="user").server_use_open
     assert shape({"type": "reasoning"}).reasoning_last
     assert not shape({"type": "reasoning"}, part("x")).reasoning_last
-    assert shape({**part("x"), "id": "m1"}, {**part("y"), "id": 2}, part("z")).item_ids == ("m1", "2")
+    assert shape({**part("x"), "id": "m1"}, {**part("y"), "id": 2}, part("z")).item_ids == (
+        "m1",
+        "2",
+    )
     assert shape({**part("x"), "id": "m1"}, role="user").item_ids == ()
     assert shape({"type": "mcp_approval_request", "id": "m"}).asks_approval == ("m",)
     approves = {"type": "mcp_approval_response", "approval_request_id": "m"}
@@ -149,7 +246,12 @@ def test_blocks_of_an_assistant_have_a_shape():
 
 @pytest.mark.parametrize(
     "fields",
-    [{"content": "\ud83d"}, {"content": [part("\udc00")]}, {"content": "x", "name": "\ud83d"}, {"content": "x", "k": {"\ud83d": 1}}],
+    [
+        {"content": "\ud83d"},
+        {"content": [part("\udc00")]},
+        {"content": "x", "name": "\ud83d"},
+        {"content": "x", "k": {"\ud83d": 1}},
+    ],
 )
 def test_half_characters_are_found_anywhere(fields):
     assert read_message({"role": "user", **fields}).shape.half_character
@@ -161,8 +263,12 @@ def test_thinking_is_a_piece_and_no_text():
     read = read_message({"role": "assistant", "content": content, "reasoning_content": "so"})
     assert (read.text, read.pieces, read.reasoning) == ("x", ("hm", "x"), "so")
     assert read.shape.reasoning_field
-    assert read_message({"role": "assistant", "content": "x", "reasoning_content": None}).shape.reasoning_field
-    assert read_message({"role": "assistant", "content": "x", "reasoning_content": 5}).reasoning == ""
+    assert read_message(
+        {"role": "assistant", "content": "x", "reasoning_content": None}
+    ).shape.reasoning_field
+    assert (
+        read_message({"role": "assistant", "content": "x", "reasoning_content": 5}).reasoning == ""
+    )
 
 
 def test_digests_are_of_the_content_and_not_of_the_hosts_ids():

@@ -31,7 +31,10 @@ def message(content, **more):
         ([part("a"), PICTURE, part("b")], [part("new"), PICTURE]),
         ([PICTURE], [part("new"), PICTURE]),
         (["a", PICTURE], [part("new"), PICTURE]),
-        ([{"type": "input_text", "text": "a", "k": 1}], [{"type": "input_text", "text": "new", "k": 1}]),
+        (
+            [{"type": "input_text", "text": "a", "k": 1}],
+            [{"type": "input_text", "text": "new", "k": 1}],
+        ),
         ([], [part("new")]),
     ],
 )
@@ -64,7 +67,10 @@ def test_what_is_taken_from_the_front_leaves_a_mark(content, length, expected):
         (None, "new"),
         ([part("a"), PICTURE], [part("new"), part("a"), PICTURE]),
         ([PICTURE], [part("new"), PICTURE]),
-        ([{"type": "input_text", "text": "a"}], [{"type": "input_text", "text": "new"}, {"type": "input_text", "text": "a"}]),
+        (
+            [{"type": "input_text", "text": "a"}],
+            [{"type": "input_text", "text": "new"}, {"type": "input_text", "text": "a"}],
+        ),
     ],
 )
 def test_text_goes_in_front_and_the_rest_stays_whole(content, expected):
@@ -87,7 +93,9 @@ def test_two_users_are_merged_with_the_keys_of_the_second(one, two, expected):
 
 def test_half_characters_are_replaced_wherever_they_stand():
     value = {"a\ud83d": ["\udc00x", {"k": ("\ud83d",)}, 5, None, "👩"]}
-    assert without_half_characters(value) == {"a\ufffd": ["\ufffdx", {"k": ("\ud83d",)}, 5, None, "👩"]}
+    assert without_half_characters(value) == {
+        "a\ufffd": ["\ufffdx", {"k": ("\ud83d",)}, 5, None, "👩"]
+    }
 
 
 def test_nothing_is_written_into_the_callers_message():

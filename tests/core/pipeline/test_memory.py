@@ -1,0 +1,142 @@
+"""What is remembered between requests is bounded, shared by threads, and never wrong."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from ask import ask, bytes_of, orchestrator, sent_by
+from eunoe.pipeline.memory import ContentMemory, count_entries
+from eunoe.pipeline.transcript import PipelineMemory
+from judge import ThirdsCounter
+from strategies import assistant, calling, part, result, user
+
+FACT = "the gate code of the garden is 7391"
+
+
+def long_chat(name: str, turns: int = 30):
+    filler = [
+        m
+        for i in range(turns)
+        for m in (user(f"{name} {i}: " + "lorem " * 20), assistant(f"{name} {i} " + "dolor " * 20))
+    ]
+    return [
+        user(f"{FACT} of {name}"),
+        assistant("ok"),
+        *filler,
+        user("what is the gate code of the garden?"),
+    ]
+
+
+class Halves(ThirdsCounter):
+    """Counts a token for every two characters."""
+
+    name = "halves"
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        return -(-len(text) // 2)
+
+
+def test_equal_contents_are_read_once():
+    memory = ContentMemory(1_000_000)
+    one, two = memory.read_all([user("x"), {"content": "x", "role": "user"}])
+    assert one is two
+    assert memory.read_all([user("x")])[0] is one
+    assert memory.read_all([{"role": "assistant", "content": "x"}])[0] is not one
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        user("x", name="ann"),
+        {"role": "user", "content": [part("x")]},
+        {"role": ["odd"], "content": "x"},
+        {"role": "user", "content": {1: {"a", "b"}}},
+        {"role": "user", "content": object},
+        calling("a"),
+        {},
+    ],
+)
+def test_odd_contents_are_remembered_too(raw):
+    memory = ContentMemory(1_000_000)
+    [one] = memory.read_all([raw])
+    [two] = memory.read_all([dict(raw)])
+    assert one is two
+
+
+def test_forgetting_changes_nothing():
+    memory = ContentMemory(3000)
+    chat = [user(f"message {i} " + "x" * 50) for i in range(200)]
+    first = memory.read_all(chat)
+    count_entries(first, ThirdsCounter())
+    again = memory.read_all(chat)
+    count_entries(again, ThirdsCounter())
+    assert any(a is not b for a, b in zip(first, again, strict=True))
+    assert [e.tokens for e in first] == [e.tokens for e in again]
+    assert len(memory._young) + len(memory._old) < 50
+
+
+def test_counters_share_no_facts_and_only_the_last_few_are_kept():
+    memory = PipelineMemory()
+    chat = long_chat("a")
+    thirds = ask(chat, 700, by=orchestrator(700, memory=memory)).report
+    halves = ask(chat, 700, by=orchestrator(700, memory=memory, counter=Halves())).report
+    assert halves.tokens_before > thirds.tokens_before
+    assert ask(chat, 700, by=orchestrator(700, memory=memory)).report.to_dict() == thirds.to_dict()
+    kept = memory.contents("thirds")
+    for i in range(3):
+        memory.contents(f"counter {i}")
+    assert memory.contents("thirds") is kept
+    for i in range(9):
+        memory.contents(f"counter {i}")
+    assert memory.contents("thirds") is not kept
+
+
+def test_many_threads_and_counters_get_the_answers_of_one():
+    chats = [long_chat(name) for name in ("garden", "harbour", "violin")]
+    chats += [chat[:21] for chat in chats]
+    chats += [
+        [*chat, calling("a"), result("a", name * 9)]
+        for chat, name in zip(chats, "xyz", strict=False)
+    ]
+    work = [(chat, counter) for chat in chats for counter in (ThirdsCounter(), Halves())]
+
+    def answer(by, chat):
+        answered = ask(chat, 700, by=by)
+        return bytes_of([sent_by(answered), answered.report.to_dict()])
+
+    expected = [answer(orchestrator(700, counter=counter), chat) for chat, counter in work]
+    memory = PipelineMemory(max_chats=4)
+    shared = {
+        c.name: orchestrator(700, counter=c, memory=memory) for c in (ThirdsCounter(), Halves())
+    }
+    with ThreadPoolExecutor(8) as pool:
+        jobs = [pool.submit(answer, shared[c.name], chat) for _ in range(6) for chat, c in work]
+        assert [job.result() for job in jobs] == expected * 6
+
+
+class Failing(ThirdsCounter):
+    """Fails when it meets a certain word."""
+
+    name = "failing"
+
+    def count_batch(self, texts):
+        """Tokens of each text."""
+        if any("poison" in text for text in texts):
+            raise RuntimeError("no tokens today")
+        return super().count_batch(texts)
+
+
+def test_a_counter_that_fails_leaves_nothing_half_done():
+    memory = PipelineMemory()
+    by = orchestrator(700, memory=memory, counter=Failing())
+    chat = long_chat("a")
+    expected = sent_by(ask(chat, 700, by=by))
+    poisoned = [*chat, assistant("poison"), user("next")]
+    with pytest.raises(RuntimeError, match="no tokens today"):
+        ask(poisoned, 700, by=by)
+    assert sent_by(ask(chat, 700, by=by)) == expected
+    healed = [*chat, assistant("fine"), user("next")]
+    assert sent_by(ask(healed, 700, by=by)) == sent_by(ask(healed, 700, counter=Failing()))
