@@ -136,8 +136,8 @@ def settings_of(valves: FilterValves) -> Settings:
         recall_share=valves.recall_percent / 100,
         deep_recall_share=valves.deep_recall_percent / 100,
         recall_floor=valves.recall_floor,
-        pair_coherence=valves.pair_coherence,
-        tool_penalty=valves.tool_penalty,
+        pair_coherence=valves.pair_coherence or None,
+        tool_penalty=valves.tool_penalty if valves.tool_penalty < 1.0 else None,
         read_flags=valves.read_flags,
         locked_flags=locked_flag_names(valves.locked_flags),
     )

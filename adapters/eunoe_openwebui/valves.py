@@ -114,18 +114,20 @@ class FilterValves(ForgivingModel):
         description="0 to 1: older messages below this relevance are never recalled.",
     )
     pair_coherence: float = Field(
-        default=0.8,
+        default=0.0,
         ge=0.0,
         le=1.0,
         title="Pair coherence",
-        description="0 to 1: how much of a question's relevance its answer inherits.",
+        description="0 to 1: how much of a question's relevance its answer inherits. 0: what the "
+        "policy has by itself.",
     )
     tool_penalty: float = Field(
-        default=0.5,
+        default=1.0,
         ge=0.0,
         le=1.0,
         title="Tool penalty",
-        description="0 to 1: factor on the relevance of tool calls and their results.",
+        description="0 to 1: factor on the relevance of tool calls and their results. 1: what the "
+        "policy has by itself.",
     )
     read_flags: bool = Field(
         default=True,

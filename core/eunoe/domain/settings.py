@@ -9,6 +9,7 @@ from eunoe.domain.errors import SettingsError
 
 PolicyName = Literal["stable", "relevance", "window", "off"]
 POLICY_NAMES: tuple[str, ...] = ("stable", "relevance", "window", "off")
+PLACEMENT_NAMES: tuple[str, ...] = ("chronological", "u_shape")
 
 _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "high_water": (0.3, 1.0),
@@ -23,8 +24,8 @@ _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "tool_penalty": (0.0, 1.0),
     "recency_fallback_turns": (1, 100),
     "max_candidates": (1, 10_000),
-    "stub_characters": (16, 400),
 }
+_OPTIONAL_SETTINGS = ("pair_coherence", "tool_penalty")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +45,16 @@ class Settings:
             beside the window holds too little of what is relevant, the window makes room for that
             one turn.
         recall_floor: share of the best relevance, in [0, 1], below which nothing is recalled.
-        cost_exponent: how hard length is priced when choosing, in [0, 1].
-        pair_coherence: share of a question's relevance that its answer inherits, in [0, 1].
-        tool_penalty: factor on the relevance of tool flow, in [0, 1].
-        recency_fallback_turns: turns kept at least where there is no signal.
+        cost_exponent: how hard length is priced when choosing, in [0, 1]; 0 looks at relevance only.
+        pair_coherence: share of a question's relevance that the answers of its turn inherit, and it
+            of theirs, in [0, 1]; None leaves it to the policy (only ``lethes`` has any).
+        tool_penalty: factor on the relevance of calls and their results, in [0, 1]; None leaves it
+            to the policy (only ``lethes`` has one).
+        recency_fallback_turns: turns that ``dycp`` and ``lethus`` send where nothing speaks to the
+            question, if they fit.
         max_candidates: messages that the selection looks at, the most relevant first.
-        stub_characters: length of a stub that stands for an elided result.
+        placement: order of the quoted block: ``chronological``, or ``u_shape`` with the most
+            relevant at both ends, where models read best; each line keeps its turn number.
         read_flags: whether ``!flags`` in user messages are read.
         locked_flags: names of flags that users may not use.
         scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
@@ -68,12 +73,12 @@ class Settings:
     reserve_share: float = 0.2
     deep_recall_share: float = 0.8
     recall_floor: float = 0.005
-    cost_exponent: float = 0.5
-    pair_coherence: float = 0.8
-    tool_penalty: float = 0.5
+    cost_exponent: float = 0.75
+    pair_coherence: float | None = None
+    tool_penalty: float | None = None
     recency_fallback_turns: int = 3
-    max_candidates: int = 2000
-    stub_characters: int = 120
+    max_candidates: int = 500
+    placement: Literal["chronological", "u_shape"] = "chronological"
     read_flags: bool = True
     locked_flags: tuple[str, ...] = ()
     scale_by_family: bool = False
@@ -83,11 +88,15 @@ class Settings:
             raise SettingsError("policy", self.policy, ", ".join(POLICY_NAMES))
         if self.recall not in ("auto", "always", "never"):
             raise SettingsError("recall", self.recall, "auto, always, never")
+        if self.placement not in PLACEMENT_NAMES:
+            raise SettingsError("placement", self.placement, ", ".join(PLACEMENT_NAMES))
         for field in fields(self):
             if field.name not in _SETTING_RANGES:
                 continue
             low, high = _SETTING_RANGES[field.name]
             value = getattr(self, field.name)
+            if value is None and field.name in _OPTIONAL_SETTINGS:
+                continue
             kinds = int if isinstance(field.default, int) else (int, float)
             if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
                 raise SettingsError(field.name, value, f"from {low:g} to {high:g}")

@@ -13,6 +13,13 @@ from eunoe.domain.report import Certificate
 from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import BLOCK_TOKENS, LINE_TOKENS, Quotation, quote_block
+from eunoe.stages.scoring.adjusting import (
+    ADJUST_ANSWER,
+    ADJUST_QUESTION,
+    ADJUST_TOOL,
+    share_within_turns,
+    weigh_tool_flow,
+)
 from eunoe.stages.scoring.index import Relevance
 from eunoe.stages.scoring.price import price_relevance
 from eunoe.stages.selection.candidates import SelectionCandidates
@@ -61,7 +68,34 @@ def score_history(request: Request) -> Scored:
         return Scored(np.zeros(size))
     query = request.entries[request.question].analysed()
     answer = request.transcript.indexed(request.expired).relevance(query, upto=size)
-    return Scored(weigh_by_flags(request, answer.values), answer)
+    values = adjust_by_settings(request, answer.values)
+    return Scored(weigh_by_flags(request, values), answer)
+
+
+def message_kinds(request: Request) -> NDArray[np.int8]:
+    """``ADJUST_*`` kind of every finished message: question, answer, tool flow; 0 for others."""
+    roles = {"user": ADJUST_QUESTION, "assistant": ADJUST_ANSWER}
+    kinds = [
+        ADJUST_TOOL if m.calls or m.is_result else roles.get(m.role, 0)
+        for m in request.messages[: request.turn_start]
+    ]
+    return np.array(kinds, dtype=np.int8)
+
+
+def adjust_by_settings(request: Request, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The relevance with pair coherence and tool penalty applied, where they are asked for.
+
+    Within a turn an answer gets at least ``pair_coherence`` times its question's relevance, and the
+    question as much of its answer's; then tool flow is multiplied by ``tool_penalty``.
+    """
+    share, factor = request.settings.pair_coherence, request.settings.tool_penalty
+    if not share and factor in (None, 1.0):
+        return values
+    kinds = message_kinds(request)
+    if share:
+        turns = request.transcript.turn_of_message.view()
+        values = share_within_turns(values, kinds, turns, share)
+    return values if factor is None else weigh_tool_flow(values, kinds, factor)
 
 
 def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -91,7 +125,9 @@ def choose_atoms(
     if room <= 0 or not len(places):
         return Choice()
     cost = request.transcript.atom_tokens.view()[places]
-    candidates = SelectionCandidates.of(price_relevance(worth, cost), cost, room)
+    candidates = SelectionCandidates.of(
+        price_relevance(worth, cost, exponent=request.settings.cost_exponent), cost, room
+    )
     selection = select_items(candidates, exponent=0.0)
     chosen = tuple(request.transcript.atoms[places[k]] for k in selection.chosen)
     return Choice(
@@ -100,6 +136,18 @@ def choose_atoms(
         worth=float(worth[list(selection.chosen)].sum()),
         certificate=selection.certificate,
     )
+
+
+def worth_within(
+    request: Request, scored: Scored, start: int, stop: int, budgets: Sequence[int]
+) -> list[float]:
+    """About how much relevance each budget would bring back; a cheap bound, no selection."""
+    places, worth = _candidate_atoms(request, scored, start, stop, quoted=True)
+    cost = request.transcript.atom_tokens.view()[places]
+    order = np.argsort(-price_relevance(worth, cost), kind="stable")
+    spent, gained = np.cumsum(cost[order]), np.cumsum(worth[order])
+    fit = spent.searchsorted(np.array(budgets) - BLOCK_TOKENS, side="right")
+    return [float(gained[k - 1]) if k else 0.0 for k in fit.tolist()]
 
 
 def _candidate_atoms(

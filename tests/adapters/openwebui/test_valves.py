@@ -53,7 +53,7 @@ def test_whatever_is_stored_gives_usable_valves(stored: dict[str, Any]) -> None:
         ("show_status", 0, False),
         ("show_status", "perhaps", True),
         ("tool_penalty", "2", 1.0),
-        ("tool_penalty", float("nan"), 0.5),
+        ("tool_penalty", float("nan"), 1.0),
         ("locked_flags", "", "none"),
         ("model_overrides", {"a": {}}, '{"a": {}}'),
         ("deadline_seconds", "1e999", 120.0),

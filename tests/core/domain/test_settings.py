@@ -31,6 +31,10 @@ def test_shares_out_of_range_name_value_and_range(name, value):
         ({"recall": "maybe"}, "recall is 'maybe'; allowed: auto, always, never"),
         ({"high_water": 0.2}, "high_water is 0.2; allowed: from 0.3 to 1"),
         ({"high_water": 0.5, "low_water": 0.5}, "low_water is 0.5; allowed: below high_water 0.5"),
+        (
+            {"placement": "random"},
+            "placement is 'random'; allowed: chronological, u_shape",
+        ),
         ({"max_candidates": 0}, "max_candidates is 0; allowed: from 1 to 10000"),
     ],
 )
@@ -43,6 +47,9 @@ def test_other_settings_say_what_is_allowed(given, said):
 @pytest.mark.parametrize("name", [*SHARES, "max_candidates"])
 @pytest.mark.parametrize("value", ["0.5", None, [1]])
 def test_settings_of_another_type_are_named_too(name, value):
+    if value is None and name in ("pair_coherence", "tool_penalty"):
+        assert getattr(Settings(**{name: None}), name) is None
+        return
     with pytest.raises(SettingsError, match=f"{name} is "):
         Settings(**{name: value})
 
