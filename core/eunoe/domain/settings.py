@@ -38,14 +38,14 @@ class Settings:
         high_water: share of the room at which the window is cut, in [0.3, 1].
         low_water: share of the room that a cut leaves, in [0.05, 0.95], below ``high_water``.
         recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.
-        recall_tokens: tokens that recalled text may take; evidence needs so many, whatever the room.
+        recall_tokens: tokens that recalled text may take: evidence needs so many, in any room.
         recall_share: share of the room that it may take where that is more, in [0, 0.95].
-        reserve_share: share of the room that the window leaves free for recall at most, in [0, 0.5].
-        deep_recall_share: share of the room that it may take at most, in [0, 0.95]; if the free room
+        reserve_share: share of the room that the window leaves free for recall, in [0, 0.5].
+        deep_recall_share: share of the room that it may take at most, in [0, 0.95]: if the room
             beside the window holds too little of what is relevant, the window makes room for that
             one turn.
         recall_floor: share of the best relevance, in [0, 1], below which nothing is recalled.
-        cost_exponent: how hard length is priced when choosing, in [0, 1]; 0 looks at relevance only.
+        cost_exponent: how hard length is priced when choosing, in [0, 1]; 0 ignores it.
         pair_coherence: share of a question's relevance that the answers of its turn inherit, and it
             of theirs, in [0, 1]; None leaves it to the policy (only ``lethes`` has any).
         tool_penalty: factor on the relevance of calls and their results, in [0, 1]; None leaves it

@@ -12,7 +12,7 @@ from eunoe.stages.scoring.adjusting import (
     weigh_tool_flow,
 )
 
-Q, A, T, O = ADJUST_QUESTION, ADJUST_ANSWER, ADJUST_TOOL, 0
+Q, A, T, S = ADJUST_QUESTION, ADJUST_ANSWER, ADJUST_TOOL, 0
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ Q, A, T, O = ADJUST_QUESTION, ADJUST_ANSWER, ADJUST_TOOL, 0
         pytest.param([Q, A], [0, 1], [1.0, 0.1], True, [1.0, 0.1], id="not over turns"),
         pytest.param([Q, Q, A, A], [0] * 4, [0.5, 1.0, 0.9, 0.1], True, [0.72, 1.0, 0.9, 0.8],
                      id="the best of several"),
-        pytest.param([O, A], [0, 0], [1.0, 0.1], True, [1.0, 0.1], id="a system message gives none"),
+        pytest.param([S, A], [0, 0], [1.0, 0.1], True, [1.0, 0.1], id="system messages give none"),
         pytest.param([], [], [], True, [], id="none"),
     ],
 )  # fmt: skip
