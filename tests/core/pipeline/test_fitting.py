@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ask import ask, orchestrator, sent_by
-from eunoe import BudgetError, Fate, SettingsError
+from eunoe import BudgetError, Cut, Fate, SettingsError
 from judge import count, count_list, said
 from strategies import PROFILE_NAMES, assistant, calling, image, part, result, user
 
@@ -146,6 +146,16 @@ def test_a_budget_of_exactly_the_size_changes_nothing_and_one_less_cuts():
     size = count_list(chat)
     assert [id(m) for m in sent_by(ask(chat, size))] == [id(m) for m in chat]
     assert [p.index for p in ask(chat, size - 1).placements] == [0, 3]
+
+
+@pytest.mark.parametrize("profile", ["openai", "anthropic", "deepseek"])
+@pytest.mark.parametrize("policy", ["stable", "window"])
+def test_what_mending_adds_costs_the_oldest_turn_and_no_more(profile, policy):
+    chat = [m for i in range(4) for m in (user(f"q{i} " * 20), assistant(f"a{i} " * 20))]
+    chat += [user("look"), calling("a"), user("never mind"), assistant("fine"), user("and now?")]
+    answer = ask(chat, count_list(chat), profile, policy=policy)
+    assert [p.index for p in answer.placements] == [*range(2, 10), None, 10, 11, 12]
+    assert answer.report.cut == Cut(index=2, tokens_dropped=count_list(chat[:2]) - 3, declared=True)
 
 
 def test_an_unknown_way_to_overflow_names_the_known_ones():
