@@ -16,7 +16,7 @@ LEFT_OUT := $(strip $(shell $(PYTHON) -c 'import sys; sys.version_info < (3, 13)
 	{ test `id -u` = 0 && command -v apt-get; }; } >/dev/null || \
 	echo --ignore=tests/e2e/test_browser.py))
 
-.PHONY: demo test check style floors types fresh single pytest host bench cover filter format pins clean
+.PHONY: demo test check style floors types fresh single pytest host bench mutants cover filter format pins clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.run  ## compare policies on one chat: make demo FILE=my_chat.json
@@ -45,6 +45,8 @@ pytest: host
 bench: $(VENV)/.dev  ## timings, not part of the checks
 	$(INSTALL) --group bench
 	$(BIN)/pytest -q -m bench
+mutants: $(VENV)/.dev  ## break the rules of the core one by one: do the tests notice?
+	$(BIN)/python tests/mutation_check.py
 cover: $(VENV)/.dev  ## branches that no test takes
 	$(BIN)/coverage run -m pytest -q -m "not e2e and not bench"
 	$(BIN)/coverage report
