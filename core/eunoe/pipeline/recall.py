@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,16 +179,17 @@ def _candidate_atoms(
 
 
 def quotation_of(request: Request, atoms: Sequence[Atom]) -> str:
-    """The quoted block for some atoms; empty for none."""
+    """The quoted block for some atoms, in the order given; empty for none."""
     first = request.messages[0] if request.messages else None
     offset = 0 if first is not None and first.role == "user" else -1
     quotations = [
         Quotation(atom.turn + offset, _speaker(request, i), text)
-        for atom in sorted(atoms, key=lambda a: a.first)
+        for atom in atoms
         for i in atom.indices
         if (text := spoken_text(request.messages[i]))
     ]
-    return quote_block(quotations) if quotations else ""
+    in_order = all(a.first <= b.first for a, b in pairwise(atoms))
+    return quote_block(quotations, in_order=in_order) if quotations else ""
 
 
 def most_quoted_tokens(request: Request, atoms: Sequence[Atom], block: str) -> int:

@@ -11,6 +11,7 @@ from eunoe.pipeline.arrangement import arrange_slots, put_block
 from eunoe.pipeline.recall import Scored, most_quoted_tokens, quotation_of
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.slots import Slot, SlotMaker
+from eunoe.stages.placement import PlacementZones, u_shape_order, zoned_order
 from eunoe.stages.validity import check_messages
 
 
@@ -25,6 +26,8 @@ class View:
         left_out: first messages of atoms of the current turn that are left out.
         reasons: why some messages met their fate.
         scored: relevance, where there was a question to score against.
+        zones: who stands at the head and the tail of the quoted block, by first message; None for
+            the order that the settings say.
         cut, recall_reason, certificate, truncated, warnings: for the report.
     """
 
@@ -34,6 +37,7 @@ class View:
     left_out: set[int] = field(default_factory=set)
     reasons: dict[int, str] = field(default_factory=dict)
     scored: Scored | None = None
+    zones: PlacementZones | None = None
     cut: Cut | None = None
     recall_reason: str = ""
     certificate: Certificate | None = None
@@ -79,7 +83,7 @@ def build_view(request: Request, view: View) -> Built:
     if request.profile.user_first or slots:
         slots, opening = _without_open_answers(request, slots)
         quoted = [*opening, *quoted]
-    block = quotation_of(request, quoted)
+    block = quotation_of(request, placed_atoms(request, view, quoted))
     if block:
         slots = put_block(
             slots,
@@ -103,8 +107,21 @@ def build_view(request: Request, view: View) -> Built:
     )
 
 
+def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:
+    """The quoted atoms as they are shown: in the policy's zones, else as the settings say."""
+    atoms = sorted(quoted, key=lambda a: a.first)
+    relevance = [view.scored.of(a) if view.scored is not None else 0.0 for a in atoms]
+    if view.zones is not None:
+        order = zoned_order(relevance, [a.first for a in atoms], view.zones)
+    elif request.settings.placement == "u_shape":
+        order = u_shape_order(relevance)
+    else:
+        return atoms
+    return [atoms[k] for k in order]
+
+
 def _tokens_of(request: Request, slots: list[Slot]) -> int:
-    """Tokens of the list: by the bound that is known of a quoted block, exactly if that is too much."""
+    """Tokens of the list: by the known bound of a quoted block, exactly if that is too much."""
     framing = LIST_TOKENS if slots else 0
     counted = request.count([s.raw for s in slots if s.most_tokens is None]) + framing
     bounded = [s for s in slots if s.most_tokens is not None]

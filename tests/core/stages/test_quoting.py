@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from eunoe.stages.quoting import BLOCK_FOOT, BLOCK_HEAD, Quotation, defuse, quote_block
+from eunoe.stages.quoting import (
+    BLOCK_FOOT,
+    BLOCK_HEAD,
+    BLOCK_HEAD_UNORDERED,
+    Quotation,
+    defuse,
+    quote_block,
+)
 
 
 def inside(*quotations: Quotation) -> list[str]:
@@ -42,6 +49,17 @@ def inside(*quotations: Quotation) -> list[str]:
 )
 def test_lines_of_a_block(quotations, lines):
     assert inside(*quotations) == lines
+
+
+def test_out_of_order_every_line_has_its_number():
+    quotations = [
+        Quotation(7, "user", "a"),
+        Quotation(7, "assistant", "b"),
+        Quotation(0, "user", "c"),
+    ]
+    lines = quote_block(quotations, in_order=False).split("\n")
+    assert lines == [BLOCK_HEAD_UNORDERED, "8 user: a", "8 assistant: b", "1 user: c", BLOCK_FOOT]
+    assert len(BLOCK_HEAD_UNORDERED) <= len(BLOCK_HEAD)
 
 
 @pytest.mark.parametrize(
