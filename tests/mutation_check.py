@@ -29,6 +29,10 @@ TABLES = {
     "flags": [f"{STAGES}/test_flags.py"],
     "clipping": [f"{STAGES}/test_clipping.py"],
     "quoting": [f"{STAGES}/test_quoting.py"],
+    "slots": ["tests/core/pipeline/test_mending.py"],
+    "arrangement": [f"tests/core/pipeline/test_{x}.py" for x in ("mending", "recalling")],
+    "fitting": ["tests/core/pipeline/test_fitting.py"],
+    "orchestrator": ["tests/core/pipeline/test_fitting.py"],
 }
 PIPELINE = [
     f"tests/core/pipeline/test_{name}.py"

@@ -210,3 +210,40 @@ async def test_the_same_answer_off_the_event_loop():
 def test_the_report_counts_what_the_judge_counts():
     chat = [SYSTEM, user("q"), calling("a"), result("a"), assistant("x", name="bot"), user("r")]
     assert ask(chat).report.tokens_before == count_list(chat) + 1
+
+
+class Clock:
+    """Says that time is over from a certain question on."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+
+    def __call__(self) -> bool:
+        self.patience -= 1
+        return self.patience < 0
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("patience", [0, 1, 2, 5])
+def test_when_time_is_over_the_newest_turns_are_sent_with_the_same_guarantees(
+    profile, policy, patience
+):
+    chat = [SYSTEM]
+    for i in range(120):
+        chat += [user(f"lorem {i} " * 9), assistant(f"ipsum {i} " * 9)]
+    chat.append(user("what was lorem 7?"))
+    conversation = Conversation.from_openai_messages(chat)
+    budget = 0 if policy == "off" else 700
+    answer = orchestrator(budget).process_sync(
+        conversation, profile=profile, policy=policy, expired=Clock(patience)
+    )
+    sent = sent_by(answer)
+    assert faults(sent, profile) == []
+    assert sent[0] is SYSTEM
+    assert said(sent[-1]).endswith("what was lorem 7?")
+    assert policy == "off" or answer.report.tokens_after <= 700
+    if policy == "relevance" and patience == 0:
+        assert answer.report.warnings
+    again = orchestrator(budget).process_sync(conversation, profile=profile, policy=policy)
+    assert faults(sent_by(again), profile) == []
