@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.log import logger
+from eunoe.pipeline.forecasting import enter_requests
+from eunoe.stages.accounting.ledger import Ledger
+from eunoe.stages.accounting.status_text import STATUS_SEPARATOR
 from eunoe_openwebui.fit import EngineShelf, FilterOutcome, fit_request, locked_flag_names
 from eunoe_openwebui.hook import FilterRequest, HookArguments, read_hook_arguments
 from eunoe_openwebui.hostfacts import host_runs_request_hook
 from eunoe_openwebui.lastview import ViewMemory
+from eunoe_openwebui.ledgers import LedgerBook
+from eunoe_openwebui.money import money_account, money_line
 from eunoe_openwebui.status import (
-    measured_line,
-    newest_warning,
+    pinned_number,
+    recalled_number,
+    shown_warning,
     source_events,
     status_event,
-    status_line,
     status_words,
 )
 from eunoe_openwebui.turn import read_turn_notes, write_turn_notes
 from eunoe_openwebui.usage import UsageBook, measure_turn, reported_usage
-from eunoe_openwebui.valves import FilterUserValves, FilterValves, resolve_valves
+from eunoe_openwebui.valves import FilterUserValves, FilterValves, resolve_valves, unless_none
 from eunoe_openwebui.why import why_events
-from eunoe_openwebui.window import base_model_id
+from eunoe_openwebui.window import priced_model_id
 
+# After this share of the deadline the newest turns are sent unscored; the rest is for doing that.
+_SCORING_SHARE = 0.6
 _FRAMES_LOGGED = 4
 
 EventEmitter = Callable[[dict[str, Any]], Awaitable[Any]]
@@ -47,8 +56,11 @@ class ChatRefusedError(Exception):
 class Filter:
     """Fits every request into the model's context.
 
-    One instance serves all users at once: nothing of a request is kept on it. Whatever goes wrong,
-    the chat goes through as it came and the status line says so.
+    One instance serves all users at once: nothing of a request is kept on it but sums, ratios and
+    fingerprints, by chat or model. Late, the newest turns are sent; whatever else goes wrong, the
+    chat goes through as it came. The status line says so.
+
+    A subclass with ``toggle = True`` becomes a switch that users turn on in each chat.
     """
 
     Valves = FilterValves
@@ -59,6 +71,7 @@ class Filter:
         self._shelf = EngineShelf()
         self._views = ViewMemory()
         self._usage = UsageBook()
+        self._ledgers = LedgerBook()
 
     async def request(
         self,
@@ -103,29 +116,55 @@ class Filter:
         __model__: dict[str, Any] | None = None,
         __event_emitter__: EventEmitter | None = None,
     ) -> dict[str, Any]:
-        """After the answer: learn from the usage that the provider reported, and show it."""
+        """After the answer: enter the turn in the ledger, learn from what was reported, show it."""
         try:
             notes, usage = read_turn_notes(__metadata__), reported_usage(body)
             model_id = str(body.get("model") or "")
-            self._usage.learn(model_id, notes.counted, usage)
-            turn = measure_turn(usage, base_model_id(__model__ or {}) or model_id)
+            priced = priced_model_id(model_id, __model__ or {}, {})
+            share = self._usage.cache_share(model_id)
+            self._usage.learn(model_id, notes.counted, notes.forecasts, usage)
+            entry = enter_requests(notes.forecasts, model_id=priced, usage=usage, hit_share=share)
+            chat = str((__metadata__ or {}).get("chat_id") or "")
+            ledger = await self._enter(chat, entry, resolve_valves(self.valves, model_id))
+            turn = measure_turn(usage)
             if turn is not None and notes.allowed:
-                line = status_event(measured_line(turn, notes.allowed), notes.shown)
-                await _emit_event(__event_emitter__, line)
+                sizes = money_line(
+                    entry, ledger, allowed=notes.allowed, recalled=notes.shown_recalled, turn=turn
+                )
+                await _emit_event(__event_emitter__, status_event(sizes, notes.shown))
         except Exception as error:
             logger.warning("eunoe could not read the usage: %s", type(error).__name__)
         return body
 
+    async def _enter(self, chat: str, entry: Ledger, valves: FilterValves) -> Ledger:
+        """The ledger of the chat with a turn entered; a file or a server is spoken to in a thread.
+
+        A turn that the user stops, or that the provider refuses, never gets here: the host tells
+        nothing of it.
+        """
+        file, url = unless_none(valves.ledger_file), unless_none(valves.redis_url)
+        if not entry.total.sent.requests:
+            return self._ledgers.of(chat)
+        if not file and not url:
+            return self._ledgers.add(chat, entry)
+        return await asyncio.to_thread(self._ledgers.add, chat, entry, file=file, url=url)
+
     async def _run(self, given: HookArguments, emitter: EventEmitter | None) -> dict[str, Any]:
         """The body with the chosen messages; untouched after any fault of ours."""
-        valves = self.valves
+        valves, late = self.valves, threading.Event()
         try:
             request = await read_hook_arguments(given)
             if request is None:
                 return given.body
             valves = resolve_valves(valves, str(given.body.get("model") or ""))
-            work = asyncio.to_thread(self._work, request, valves)
-            outcome, events = await asyncio.wait_for(work, valves.deadline_seconds)
+            seconds = valves.deadline_seconds
+            timer = asyncio.get_running_loop().call_later(seconds * _SCORING_SHARE, late.set)
+            try:
+                work = asyncio.to_thread(self._work, request, valves, late)
+                outcome, events = await asyncio.wait_for(work, seconds)
+            finally:
+                timer.cancel()
+                late.set()  # whatever still runs ends soon
             given.body["messages"] = outcome.messages
             write_turn_notes(given.metadata, outcome.notes)
             for event in events:
@@ -137,23 +176,34 @@ class Filter:
         return given.body
 
     def _work(
-        self, request: FilterRequest, valves: FilterValves
+        self, request: FilterRequest, valves: FilterValves, late: threading.Event
     ) -> tuple[FilterOutcome, list[dict[str, Any]]]:
         """The choice, and what to show of it; runs in a thread."""
-        factor = self._usage.factor(str(request.body.get("model") or ""))
-        outcome = fit_request(request, valves, self._shelf, factor)
+        model_id = str(request.body.get("model") or "")
+        factor = self._usage.factor(model_id)
+        outcome = fit_request(request, valves, self._shelf, self._views, factor, late.is_set)
         report, messages = outcome.report, request.body["messages"]
-        unchanged = self._views.unchanged_tokens(request.chat, outcome.parts)
+        locked = locked_flag_names(valves.locked_flags)
+        account = partial(
+            enter_requests,
+            model_id=priced_model_id(model_id, request.model, request.base),
+            hit_share=self._usage.cache_share(model_id),
+        )
+        chat = self._ledgers.of(request.chat) + account(outcome.notes.forecasts)
         events = source_events(report, messages) if valves.show_sources else []
         if valves.read_flags:
-            events += why_events(report, messages, locked_flag_names(valves.locked_flags))
+            events += why_events(report, messages, locked, money_account(chat))
         if not (valves.show_status and request.user.show_status):
             return outcome, events
-        warning = newest_warning(report, messages)
-        words = status_words(report, request.earlier, outcome.allowed, warning)
-        sizes = status_line(report, sent=outcome.sent, allowed=outcome.allowed, unchanged=unchanged)
-        notes = replace(outcome.notes, allowed=outcome.allowed, shown=words)
-        return replace(outcome, notes=notes), [status_event(sizes, words), *events]
+        allowed, recalled = outcome.allowed, recalled_number(report, request.earlier)
+        newest = account(outcome.notes.forecasts[-1:])
+        sizes = money_line(newest, chat, allowed=allowed, recalled=recalled)
+        pinned = pinned_number(outcome.read, locked) if valves.read_flags else 0
+        words = status_words(report, request.earlier, allowed=allowed, factor=factor, pinned=pinned)
+        warning = shown_warning(report, messages)
+        shown = STATUS_SEPARATOR.join(piece for piece in (words, warning) if piece)
+        notes = replace(outcome.notes, allowed=allowed, shown=shown, shown_recalled=recalled)
+        return replace(outcome, notes=notes), [status_event(sizes, shown), *events]
 
 
 async def _report_failure(

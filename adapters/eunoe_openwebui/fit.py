@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,8 @@ from eunoe.domain.settings import Settings
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe_openwebui.hook import FilterRequest
+from eunoe_openwebui.lastview import ViewMemory
+from eunoe_openwebui.money import provider_forecast
 from eunoe_openwebui.turn import TurnNotes, next_turn_notes, with_flags_again
 from eunoe_openwebui.valves import FilterValves
 from eunoe_openwebui.window import base_model_id, find_window, output_reserve_of
@@ -40,7 +42,7 @@ class FilterOutcome:
         notes: on this turn, for its next step.
         sent: tokens of the request, the model's own prompt included.
         allowed: tokens that it may take, the same included.
-        parts: (what is sent, its tokens) in order, for the comparison with the next request.
+        read: what was given, with the flags that an earlier step of the turn took out.
     """
 
     messages: list[Any]
@@ -48,7 +50,7 @@ class FilterOutcome:
     notes: TurnNotes
     sent: int
     allowed: int
-    parts: tuple[tuple[object, int], ...]
+    read: list[Mapping[str, Any]]
 
 
 class EngineShelf:
@@ -70,7 +72,12 @@ class EngineShelf:
 
 
 def fit_request(
-    request: FilterRequest, valves: FilterValves, shelf: EngineShelf, factor: float = 1.0
+    request: FilterRequest,
+    valves: FilterValves,
+    shelf: EngineShelf,
+    views: ViewMemory,
+    factor: float = 1.0,
+    late: Callable[[], bool] | None = None,
 ) -> FilterOutcome:
     """Choose what the model sees.
 
@@ -78,7 +85,9 @@ def fit_request(
         request: of the host.
         valves: of the operator, resolved for the model.
         shelf: orchestrators made before.
-        factor: real tokens for each that we count, at least 1.
+        views: what was sent before; this request is noted there.
+        factor: real tokens for each that we count.
+        late: asked now and then; once it says True, the newest turns are sent.
 
     Raises:
         BudgetError: it does not fit and the valves say "refuse".
@@ -97,15 +106,22 @@ def fit_request(
         tools=tools if isinstance(tools, list) else None,
         output_reserve=0,
         budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
+        expired=late,
     )
     counted = result.report.tokens_after + prompt_tokens
+    parts = _filter_sent_parts(tools, result.placements, result.report)
+    forecast = result.forecast.with_left_out(request.earlier.left_out_tokens)
+    forecast = forecast.with_repeated(views.unchanged_tokens(request.chat, parts))
+    forecast = provider_forecast(forecast, prompt_tokens, factor)
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),
         report=result.report,
-        notes=next_turn_notes(request.earlier, messages, result.placements, result.report, counted),
+        notes=next_turn_notes(
+            request.earlier, messages, result.placements, result.report, counted, forecast
+        ),
         sent=math.ceil(counted * factor),
         allowed=allowed,
-        parts=_filter_sent_parts(tools, result.placements, result.report),
+        read=messages,
     )
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eunoe.domain.report import Fate, Report
-from eunoe.stages.accounting.status_text import STATUS_SEPARATOR, money_text, token_text
+from eunoe.stages.accounting.status_text import STATUS_SEPARATOR, token_text
+from eunoe.stages.flags import read_flags
+from eunoe_openwebui.firsttext import first_text
 from eunoe_openwebui.turn import TurnNotes, still_recalled
-from eunoe_openwebui.usage import MeasuredTurn
 
 # The tools are named in the line when they take more than a quarter of what is allowed.
 _STATUS_TOOL_SHARE = 4
 _SOURCES_SHOWN = 8
+_ABOUT_A_MESSAGE = re.compile(r"message \d+: ")
 _STATUS_WORDS = (
-    (Fate.RECALLED, "recalled"),
     (Fate.SUMMARISED, "summarised"),
     (Fate.GIST, "shortened"),
     (Fate.STUB, "tool results elided"),
@@ -22,49 +24,31 @@ _STATUS_WORDS = (
 )
 
 
-def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | None) -> str:
-    """The sizes of a request, before it is sent.
-
-    Args:
-        report: of this request.
-        sent: tokens of the request, the model's own prompt included.
-        allowed: tokens that it may take.
-        unchanged: tokens at its start that are the same as in the request before, if known.
-    """
-    about = "≈" if report.estimated else ""
-    parts = [f"sent {about}{token_text(sent)} of {token_text(allowed)}"]
-    if unchanged:
-        parts.append(f"{token_text(unchanged)} unchanged")
-    return STATUS_SEPARATOR.join(parts)
+def recalled_number(report: Report, earlier: TurnNotes) -> int:
+    """Messages that this request recalls, those of the turn's first step included."""
+    return report.counts().get(Fate.RECALLED, 0) + still_recalled(earlier, report)
 
 
-def measured_line(turn: MeasuredTurn, allowed: int) -> str:
-    """The sizes of a request as the provider reported them, and the price of the turn."""
-    parts = [f"sent {token_text(turn.prompt)} of {token_text(allowed)}"]
-    if turn.charged > turn.prompt:
-        parts.append(f"{token_text(turn.charged)} in all steps")
-    if turn.cached:
-        parts.append(f"{token_text(turn.cached)} from cache")
-    if turn.dollars:
-        parts.append(money_text(turn.dollars))
-    return STATUS_SEPARATOR.join(parts)
-
-
-def status_words(report: Report, earlier: TurnNotes, allowed: int, warning: str) -> str:
+def status_words(
+    report: Report, earlier: TurnNotes, *, allowed: int, factor: float, pinned: int
+) -> str:
     """What became of the messages, for behind the sizes; empty if nothing was done.
 
     Args:
         report: of this request.
         earlier: what the first step of the turn did, if this is a later one.
         allowed: tokens that the request may take.
-        warning: about the newest message; empty if there is none.
+        factor: on our counts, as learnt from reports.
+        pinned: messages that a flag pins.
     """
     parts = []
     counts = report.counts()
-    before = {Fate.DROPPED: earlier.left_out, Fate.RECALLED: still_recalled(earlier, report)}
+    before = {Fate.DROPPED: earlier.left_out}
     for fate, words in _STATUS_WORDS:
         if number := counts.get(fate, 0) + before.get(fate, 0):
             parts.append(f"{number} {words}")
+    if pinned:
+        parts.append(f"{pinned} pinned")
     if report.truncated:
         parts.append("too long, shortened")
     if report.tool_tokens * _STATUS_TOOL_SHARE > allowed:
@@ -73,22 +57,35 @@ def status_words(report: Report, earlier: TurnNotes, allowed: int, warning: str)
         parts.append("over the limit")
     if report.mended:
         parts.append(f"{len(report.mended)} mended")
-    if warning:
-        parts.append(warning)
+    if factor != 1:
+        parts.append(f"count ×{factor:g}")
     return STATUS_SEPARATOR.join(parts)
 
 
-def newest_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str:
-    """What the report warns about in the newest user message, such as a flag with a bad value."""
+def pinned_number(messages: Sequence[Mapping[str, Any]], locked: Sequence[str]) -> int:
+    """User messages that begin with ``!pin``, where users may use it."""
+    if "pin" in locked:
+        return 0
+    texts = (first_text(m) for m in messages if m.get("role") == "user")
+    readings = (read_flags(text) for text in texts if text.startswith("!"))
+    return sum(reading is not None and reading.flags.pin for reading in readings)
+
+
+def shown_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str:
+    """What the user should know: of the newest message, as of a flag with a bad value, else of all.
+
+    Warnings about older messages were shown when those were new.
+    """
     users = [place for place, message in enumerate(messages) if message.get("role") == "user"]
     about = f"message {users[-1]}: " if users else ""
-    found = (w.removeprefix(about) for w in report.warnings if about and w.startswith(about))
-    return next(found, "")
+    newest = (w.removeprefix(about) for w in report.warnings if about and w.startswith(about))
+    of_all = (w for w in report.warnings if not _ABOUT_A_MESSAGE.match(w))
+    return next(newest, "") or next(of_all, "")
 
 
-def status_event(sizes: str, words: str = "") -> dict[str, Any]:
-    """The host's event for a finished status line."""
-    text = STATUS_SEPARATOR.join(part for part in (sizes, words) if part)
+def status_event(*pieces: str) -> dict[str, Any]:
+    """The host's event for a finished status line; empty pieces are left out."""
+    text = STATUS_SEPARATOR.join(piece for piece in pieces if piece)
     return {"type": "status", "data": {"description": text, "done": True}}
 
 

@@ -12,33 +12,50 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from eunoe.domain.report import Fate, Placement, Report
+from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.wire.rewriting import ELISION
+from eunoe_openwebui.firsttext import first_text, with_first_text
 
 TURN_NOTES_KEY = "eunoe"
+_NOTE_NUMBERS = (
+    "counted",
+    "left_out",
+    "left_out_tokens",
+    "recalled",
+    "block",
+    "allowed",
+    "shown_recalled",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnNotes:
-    """Plain facts about the first step of a turn, and the count of its newest one.
+    """Plain facts about the first step of a turn, and what all its steps take.
 
     Attributes:
         counted: tokens of the newest request by our count; 0 before the first.
         left_out: messages that the first step left out.
+        left_out_tokens: by how much it made the chat smaller.
         recalled: messages that it recalled.
         block: place of the recalled block in what it returned; -1 without one.
         flags: (place, flags as written, length of the text without them) for each message that
             it returned without its flags.
+        forecasts: one for each request of the turn so far, in order.
         allowed: tokens that the newest request might take; 0 if no status line is to be shown.
         shown: what the status line of the newest request said after the sizes.
+        shown_recalled: how many messages it said were recalled.
     """
 
     counted: int = 0
     left_out: int = 0
+    left_out_tokens: int = 0
     recalled: int = 0
     block: int = -1
     flags: tuple[tuple[int, str, int], ...] = ()
+    forecasts: tuple[RequestForecast, ...] = ()
     allowed: int = 0
     shown: str = ""
+    shown_recalled: int = 0
 
 
 def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
@@ -46,21 +63,19 @@ def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
     stored = (metadata or {}).get(TURN_NOTES_KEY)
     if not isinstance(stored, Mapping):
         return TurnNotes()
-    counted, left_out, recalled, block, allowed = (
-        value if type(value := stored.get(name)) is int else -1 if name == "block" else 0
-        for name in ("counted", "left_out", "recalled", "block", "allowed")
-    )
-    flags = stored.get("flags")
-    listed = flags if isinstance(flags, (tuple, list)) else ()
+    numbers = {n: value for n in _NOTE_NUMBERS if type(value := stored.get(n)) is int}
+    forecasts = map(RequestForecast.from_json, _noted_list(stored, "forecasts"))
     return TurnNotes(
-        counted=counted,
-        left_out=left_out,
-        recalled=recalled,
-        block=block,
-        flags=tuple((note[0], note[1], note[2]) for note in listed if _is_flag_note(note)),
-        allowed=allowed,
+        flags=tuple((n[0], n[1], n[2]) for n in _noted_list(stored, "flags") if _is_flag_note(n)),
+        forecasts=tuple(forecast for forecast in forecasts if forecast is not None),
         shown=str(stored.get("shown") or ""),
+        **numbers,
     )
+
+
+def _noted_list(stored: Mapping[Any, Any], name: str) -> Sequence[Any]:
+    value = stored.get(name)
+    return value if isinstance(value, (tuple, list)) else ()
 
 
 def _is_flag_note(value: object) -> bool:
@@ -70,7 +85,8 @@ def _is_flag_note(value: object) -> bool:
 def write_turn_notes(metadata: Mapping[str, Any] | None, notes: TurnNotes) -> None:
     """Leave the notes for the next step, where the host gave us a place."""
     if isinstance(metadata, dict):
-        metadata[TURN_NOTES_KEY] = asdict(notes)
+        forecasts = [forecast.to_json() for forecast in notes.forecasts]
+        metadata[TURN_NOTES_KEY] = {**asdict(notes), "forecasts": forecasts}
 
 
 def with_flags_again(
@@ -80,9 +96,9 @@ def with_flags_again(
     restored = list(messages)
     for place, text, rest in notes.flags:
         message = restored[place] if 0 <= place < len(restored) else {}
-        content = message.get("content")
-        if isinstance(content, str) and len(content) == rest + len(ELISION):
-            restored[place] = {**message, "content": text + content.removeprefix(ELISION)}
+        now = first_text(message)
+        if now.startswith(ELISION) and len(now) == rest + len(ELISION):
+            restored[place] = with_first_text(message, text + now.removeprefix(ELISION))
     return restored
 
 
@@ -92,6 +108,7 @@ def next_turn_notes(
     placements: Sequence[Placement],
     report: Report,
     counted: int,
+    forecast: RequestForecast,
 ) -> TurnNotes:
     """The notes after a step: those of the first one stay, the count is of the newest.
 
@@ -101,31 +118,32 @@ def next_turn_notes(
         placements: what it returned.
         report: of the step.
         counted: tokens of its request.
+        forecast: of its request.
     """
+    forecasts = (*notes.forecasts, forecast)
     if notes.counted:
-        return replace(notes, counted=counted)
+        return replace(notes, counted=counted, forecasts=forecasts)
     counts = report.counts()
     block = next((n for n, p in enumerate(placements) if p.fate is Fate.RECALLED), -1)
     return TurnNotes(
         counted=counted,
         left_out=counts.get(Fate.DROPPED, 0),
+        left_out_tokens=max(0, report.tokens_before - report.tokens_after),
         recalled=report.recalled if block >= 0 else 0,
         block=block,
         flags=tuple(_flags_taken_out(messages, placements)),
+        forecasts=forecasts,
     )
 
 
 def _flags_taken_out(
     messages: Sequence[Mapping[str, Any]], placements: Sequence[Placement]
 ) -> Iterator[tuple[int, str, int]]:
-    """Where in the output a message lacks the flags it began with; not in lists of parts."""
+    """Where in the output a message lacks the flags it began with."""
     for place, placed in enumerate(placements):
         if placed.index is None or not placed.changed:
             continue
-        before = messages[placed.index].get("content")
-        after = placed.message.get("content")
-        if not isinstance(before, str) or not isinstance(after, str):
-            continue
+        before, after = first_text(messages[placed.index]), first_text(placed.message)
         rest = after.removeprefix(ELISION)
         if rest != after and before.startswith("!") and before.endswith(rest):
             yield place, before.removesuffix(rest), len(rest)

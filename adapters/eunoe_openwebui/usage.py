@@ -1,56 +1,94 @@
-"""What providers report about our counts, by model: the one thing learnt between requests."""
+"""What providers report about our counts and their caches, by model: all that is learnt here."""
 
 from __future__ import annotations
 
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eunoe.stages.accounting.billing import billed_use, context_tokens
-from eunoe.stages.accounting.list_prices import list_prices
-from eunoe.stages.accounting.price import PICODOLLARS, request_cost
+from eunoe.stages.accounting.cache_hit import CacheRecord, measure_cache
+from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.counting.calibration import Calibration, read_usage
 
 _MODELS_REMEMBERED = 256
 # A factor that moves a little with every answer would move the cut, and cost the prompt cache.
 _FACTOR_STEPS = 20
-_FACTOR_IGNORED = 1.02
+# Too low a count overflows the window, too high a one only leaves room unused: so a count is raised
+# early, and lowered late and never far, should a provider leave cached tokens out of its report.
+_FACTOR_RAISED_FROM = 1.02
+_FACTOR_LOWERED_FROM = 0.9
+_FACTOR_LOWEST = 0.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRecord:
+    """What the reports for one model say: of our counts, and of the prompt cache."""
+
+    calibration: Calibration = field(default_factory=Calibration)
+    cache: CacheRecord = field(default_factory=CacheRecord)
 
 
 class UsageBook:
-    """How far counts fall short of what providers charge, by model; bounded, lost on a restart.
+    """How far counts are off and what caches give back, by model; bounded, lost on a restart.
 
-    It holds ratios only, nothing of any chat.
+    It holds ratios only, nothing of any chat. Each worker of a host learns for itself: a correction
+    that is in force is told in the status line, since another worker may count without it.
     """
 
     def __init__(self) -> None:
-        self._models: OrderedDict[str, Calibration] = OrderedDict()
+        self._models: OrderedDict[str, ModelRecord] = OrderedDict()
         self._lock = threading.Lock()
 
-    def learn(self, model_id: str, counted: int, usage: object) -> None:
-        """Take in what was reported for a request that we counted; odd values say nothing."""
-        if not model_id or not counted:
-            return
+    def learn(
+        self, model_id: str, counted: int, forecasts: Sequence[RequestForecast], usage: object
+    ) -> None:
+        """Take in what was reported for a turn; odd values say nothing.
+
+        Args:
+            model_id: the host's name of the model.
+            counted: our count of its newest request, without a correction.
+            forecasts: of all its requests, in order.
+            usage: the report, as it came.
+        """
         read = read_usage(usage)
+        if not model_id or not counted or read is None:
+            return
         with self._lock:
-            before = self._models.pop(model_id, Calibration())
-            self._models[model_id] = before.learn(counted, read)
+            record = self._models.pop(model_id, ModelRecord())
+            record = replace(record, calibration=record.calibration.learn(counted, read))
+            if forecasts and (billed := billed_use(usage, read)) is not None:
+                hit = measure_cache(
+                    billed,
+                    repeated=sum(f.sent.repeated for f in forecasts),
+                    counted=sum(f.sent.prompt for f in forecasts),
+                )
+                record = replace(record, cache=record.cache.learn(hit))
+            self._models[model_id] = record
             if len(self._models) > _MODELS_REMEMBERED:
                 self._models.popitem(last=False)
 
     def factor(self, model_id: str) -> float:
-        """Factor on a count of this model, in steps of 0.05, at least 1.
+        """Factor on a count of this model, in steps of 0.05, in [0.7, 2].
 
-        Counts that are too high only leave some room unused, so they are not corrected.
+        1 for counts that are at most 2 % too low or 10 % too high; else rounded up, so that what is
+        sent is rather too little.
         """
+        factor = self._record(model_id).calibration.factor
+        if _FACTOR_LOWERED_FROM <= factor <= _FACTOR_RAISED_FROM:
+            return 1.0
+        return max(_FACTOR_LOWEST, math.ceil(factor * _FACTOR_STEPS) / _FACTOR_STEPS)
+
+    def cache_share(self, model_id: str) -> float:
+        """Part of a repeated beginning that this model's cache gives back, in [0, 1]."""
+        return self._record(model_id).cache.share
+
+    def _record(self, model_id: str) -> ModelRecord:
         with self._lock:
-            factor = self._models.get(model_id, Calibration()).factor
-        return (
-            1.0 if factor <= _FACTOR_IGNORED else math.ceil(factor * _FACTOR_STEPS) / _FACTOR_STEPS
-        )
+            return self._models.get(model_id, ModelRecord())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,25 +98,19 @@ class MeasuredTurn:
     Attributes:
         prompt: tokens of the newest request.
         charged: tokens of all its requests together, tool steps included.
-        cached: of these, read from the prompt cache.
-        dollars: what the turn cost by the list price; 0 if none is known.
     """
 
     prompt: int
     charged: int
-    cached: int
-    dollars: float
 
 
-def measure_turn(usage: object, model_id: str) -> MeasuredTurn | None:
+def measure_turn(usage: object) -> MeasuredTurn | None:
     """The report, read; None if it does not tell the size of the prompt."""
     read = read_usage(usage)
     prompt, billed = context_tokens(usage, read), billed_use(usage, read)
     if not prompt or billed is None:
         return None
-    price = list_prices().get(model_id)
-    dollars = request_cost(price, billed) / PICODOLLARS if price is not None else 0.0
-    return MeasuredTurn(prompt=prompt, charged=billed.prompt, cached=billed.cached, dollars=dollars)
+    return MeasuredTurn(prompt=prompt, charged=billed.prompt)
 
 
 def reported_usage(body: Mapping[str, Any]) -> object:

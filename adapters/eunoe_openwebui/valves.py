@@ -173,6 +173,19 @@ class FilterValves(ForgivingModel):
         title="Deadline (seconds)",
         description="If it takes longer than this, the chat is sent as it is.",
     )
+    ledger_file: str = Field(
+        default="none",
+        title="Ledger file",
+        description="A file on the server to which a line of JSON is added for each turn: tokens "
+        "and cost by chat, no text. Needs the installed package eunoe. **none**: in memory alone.",
+    )
+    redis_url: str = Field(
+        default="none",
+        title="Redis for the ledger",
+        description="Address of a Redis server, `redis://host:6379/0`, that adds the ledger up "
+        "over several workers. Needs the installed packages eunoe and redis. **none**: in memory.",
+        json_schema_extra={"input": {"type": "password"}},
+    )
     priority: int = Field(
         default=100,
         ge=-10_000,
@@ -181,6 +194,11 @@ class FilterValves(ForgivingModel):
         description="Filters run from low to high. This one should run last, to count what the "
         "others add.",
     )
+
+
+def unless_none(text: str) -> str:
+    """A text setting; empty where it says "none"."""
+    return "" if text.strip().lower() == "none" else text.strip()
 
 
 class FilterUserValves(ForgivingModel):

@@ -7,13 +7,17 @@ from typing import Any
 
 from eunoe.domain.report import Fate, Report
 from eunoe.stages.flags import read_flags
+from eunoe_openwebui.firsttext import first_text
 
 _WHY_LINES = 60
 _WHY_TITLE = "Why the model saw what it saw"
 
 
 def why_events(
-    report: Report, messages: Sequence[Mapping[str, Any]], locked: Sequence[str]
+    report: Report,
+    messages: Sequence[Mapping[str, Any]],
+    locked: Sequence[str],
+    account: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """The host's citation event with the report, if the newest user message asks for it.
 
@@ -21,12 +25,14 @@ def why_events(
         report: of this request.
         messages: as the host gave them, flags included.
         locked: flags that users may not use.
+        account: lines on the money, for behind the first.
     """
-    asked = next((m.get("content") for m in reversed(messages) if m.get("role") == "user"), None)
-    reading = read_flags(asked) if isinstance(asked, str) else None
+    asked = next((first_text(m) for m in reversed(messages) if m.get("role") == "user"), "")
+    reading = read_flags(asked)
     if reading is None or not reading.flags.why or "why" in locked:
         return []
-    text = "```\n" + "\n".join(_why_lines(report)) + "\n```"
+    lines = _why_lines(report)
+    text = "\n".join(["```", *lines[:1], *account, *lines[1:], "```"])
     source = {"source": {"name": _WHY_TITLE}, "document": [text]}
     return [{"type": "citation", "data": {**source, "metadata": [{"source": _WHY_TITLE}]}}]
 

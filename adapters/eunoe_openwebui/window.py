@@ -86,6 +86,13 @@ def base_model_id(model: Mapping[str, Any]) -> str:
     return str(_window_mapping(model.get("info")).get("base_model_id") or "")
 
 
+def priced_model_id(model_id: str, model: Mapping[str, Any], base: Mapping[str, Any]) -> str:
+    """Name under which the model has a price: its base's, or none where it runs on Ollama."""
+    if "ollama" in (model.get("owned_by"), base.get("owned_by")):
+        return ""
+    return base_model_id(model) or model_id
+
+
 def _window_entries(*entries: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Every place that may hold what the server said: settings of the model, then raw entries."""
     for entry in entries:

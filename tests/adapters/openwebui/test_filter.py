@@ -4,14 +4,19 @@ import asyncio
 import copy
 import json
 import logging
+import re
 import sys
+import threading
 import time
 import types
 from typing import Any
 
 import pytest
 
+from eunoe_openwebui.firsttext import first_text
+
 WORD = "river "
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
 
 
 def chat(turns: int, size: int = 40) -> list[dict[str, Any]]:
@@ -257,6 +262,29 @@ def test_a_slow_machine_sends_the_chat_as_it_is(
     assert plugin.status == "eunoe took over 0.1 s: sent as it is"
 
 
+def test_late_the_newest_turns_are_sent_and_the_line_says_so(
+    plugin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = plugin.instance._work
+
+    def slow(request: Any, valves: Any, late: threading.Event) -> Any:
+        late.set()
+        return work(request, valves, late)
+
+    monkeypatch.setattr(plugin.instance, "_work", slow)
+    messages = chat(100)
+    messages[3] = {"role": "user", "content": "Our PostgreSQL database has port 54329."}
+    messages[-1] = {"role": "user", "content": "Which port has our PostgreSQL database?"}
+    metadata: dict[str, Any] = {"chat_id": "c"}
+    given = {"valves": {"max_tokens": 1000}, "__metadata__": metadata}
+    sent = plugin.call("request", body_of(messages), **given)["messages"]
+    assert sent[0] is messages[0]
+    assert all(a is b for a, b in zip(reversed(sent[1:]), reversed(messages), strict=False))
+    assert 500 < metadata["eunoe"]["counted"] <= 1000
+    assert "deadline passed" in plugin.status
+    assert "recalled" not in plugin.status
+
+
 def test_an_emitter_that_fails_stops_nothing(plugin: Any) -> None:
     async def broken(event: dict[str, Any]) -> None:
         raise ConnectionError
@@ -298,20 +326,18 @@ def test_users_at_the_same_time_get_what_they_get_alone(plugin: Any) -> None:
     assert [body["messages"] for body in asyncio.run(together())] == alone
 
 
-def test_what_is_unchanged_since_the_last_request_is_told(plugin: Any) -> None:
-    messages = chat(5)
+def test_what_the_cache_gives_back_is_told(plugin: Any) -> None:
+    messages = chat(20)
     given = {"__metadata__": {"chat_id": "c1"}}
+    plugin.call("request", body_of(messages[:2]), **given)
+    assert "from cache" not in plugin.status
     plugin.call("request", body_of(messages), **given)
-    assert "unchanged" not in plugin.status
-    messages = [
-        *messages,
-        {"role": "assistant", "content": "Yes."},
-        {"role": "user", "content": "?"},
-    ]
-    plugin.call("request", body_of(messages), **given)
-    assert "unchanged" in plugin.status
-    plugin.call("request", body_of(messages), __metadata__={"chat_id": "c2"})
-    assert "unchanged" not in plugin.status
+    more = [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "?"}]
+    plugin.call("request", body_of([*messages, *more]), **given)
+    assert re.search(r" · ≈[\d.]+k from cache", plugin.status)
+    changed = [{"role": "system", "content": "Be long."}, *messages[1:], *more]
+    plugin.call("request", body_of(changed), **given)
+    assert "from cache" not in plugin.status
 
 
 def test_recalled_messages_can_be_shown_as_sources(plugin: Any) -> None:
@@ -344,24 +370,32 @@ def test_a_flag_that_does_not_count_is_told(
     assert plugin.status.count("\N{MIDDLE DOT}") == bool(shown)
 
 
-def test_flags_count_in_every_step_of_a_tool_loop(plugin: Any) -> None:
+@pytest.mark.parametrize("with_pictures", [False, True])
+def test_flags_count_in_every_step_of_a_tool_loop(plugin: Any, with_pictures: bool) -> None:
     messages = chat(100)
     messages[1]["content"] = "!pin Question 0: the colour is amber."
-    messages[-1]["content"] = "!target=900 What now?"
+    budget = 2600 if with_pictures else 900
+    messages[-1]["content"] = f"!target={budget} What now?"
     metadata: dict[str, Any] = {"chat_id": "c"}
     given = {"valves": {"max_tokens": 4000}, "__metadata__": metadata}
+    if with_pictures:
+        for message in (messages[1], messages[-1]):
+            text = {"type": "text", "text": message["content"]}
+            message["content"] = [{"type": "image_url", "image_url": {"url": PIXEL}}, text]
     sent = plugin.call("request", body_of(messages), **given)["messages"]
+    assert "1 pinned" in plugin.status
     steps = []
     for step in range(3):
         call = {"id": f"c{step}", "type": "function", "function": {"name": "a", "arguments": "{}"}}
         steps.append({"role": "assistant", "content": "", "tool_calls": [call]})
         steps.append({"role": "tool", "tool_call_id": f"c{step}", "content": WORD * 100})
         later = plugin.call("request", body_of([*sent, *steps]), **given)["messages"]
-        assert metadata["eunoe"]["counted"] <= 900
-        texts = [str(message.get("content")) for message in later]
+        assert metadata["eunoe"]["counted"] <= budget
+        texts = [first_text(message) for message in later]
         assert sum(text.endswith("What now?") for text in texts) == 1
         assert sum(text.endswith("the colour is amber.") for text in texts) == 1
         assert not any(text.startswith("!") for text in texts)
+        assert "1 pinned" in plugin.status
         json.dumps(metadata)
 
 
@@ -391,14 +425,17 @@ def test_odd_notes_are_passed_over(plugin: Any, notes: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("turns", [1, 100])
+@pytest.mark.parametrize("in_parts", [False, True])
 def test_why_is_answered_under_the_answer(
-    plugin: Any, text: str, valves: dict[str, Any], asked: bool, turns: int
+    plugin: Any, text: str, valves: dict[str, Any], asked: bool, turns: int, in_parts: bool
 ) -> None:
-    messages = [*chat(turns)[:-1], {"role": "user", "content": text}]
+    content = [{"type": "text", "text": text}] if in_parts else text
+    messages = [*chat(turns)[:-1], {"role": "user", "content": content}]
     plugin.call("request", body_of(messages), valves={"max_tokens": 1000, **valves})
     shown = [e["data"]["document"][0] for e in plugin.events if e["type"] == "citation"]
     assert len(shown) == asked
     assert all("policy stable" in account for account in shown)
+    assert all("this chat so far: 1 requests" in account for account in shown)
     assert all(len(account.split("\n")) < 70 for account in shown)
 
 
@@ -437,7 +474,7 @@ def test_a_model_that_counts_more_gets_less_until_it_fits(plugin: Any) -> None:
             "my-own",
             "sent 640 of 1k · 600 from cache",
         ),
-        ({"prompt_tokens": 800, "completion_tokens": 3000}, "gpt-4o", "sent 800 of 1k · $0.032"),
+        ({"prompt_tokens": 800}, "gpt-4o", "sent 800 of 1k · saved ≈$0.008 so far"),
         (
             {"prompt_tokens": 6752, "input_tokens": 24122},
             "my-own",
@@ -489,15 +526,16 @@ def test_a_later_tool_step_still_tells_what_the_first_one_left_out(plugin: Any) 
     messages[-1] = {"role": "user", "content": "Which port has our PostgreSQL database?"}
     metadata = {"chat_id": "c", "base_system_prompt": "Be brief."}
     given = {"valves": {"max_tokens": 2000}, "__metadata__": metadata}
-    sent = plugin.call("request", body_of(messages), **given)["messages"]
+    sent = plugin.call("request", body_of(messages, model="own"), **given)["messages"]
     first = plugin.status
     call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     step = [
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": "Nothing found."},
     ]
-    plugin.call("request", body_of([*sent, *step]), **given)
+    plugin.call("request", body_of([*sent, *step], model="own"), **given)
     assert "left out" in first
     assert "recalled" in first
-    assert plugin.status.split(" \N{MIDDLE DOT} ")[-2:] == first.split(" \N{MIDDLE DOT} ")[-2:]
-    assert "unchanged" in plugin.status
+    told = {text for text in first.split(" · ") if "recalled" in text or "left out" in text}
+    assert told <= set(plugin.status.split(" · "))
+    assert "from cache" in plugin.status

@@ -1,0 +1,82 @@
+"""From forecasts and reports to what the status line says of tokens and money."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from eunoe.stages.accounting.forecast import PromptForecast, RequestForecast
+from eunoe.stages.accounting.ledger import Ledger
+from eunoe.stages.accounting.status_text import (
+    STATUS_SEPARATOR,
+    accounting_line,
+    money_text,
+    sent_piece,
+    token_text,
+)
+from eunoe_openwebui.usage import MeasuredTurn
+
+
+def provider_forecast(forecast: RequestForecast, extra: int, factor: float) -> RequestForecast:
+    """The forecast in the provider's tokens, with what the host adds in front of every list.
+
+    Args:
+        forecast: by our count, of the list that we return.
+        extra: tokens of the model's own system prompt.
+        factor: provider's tokens for each of ours.
+    """
+
+    def charged(prompt: PromptForecast) -> PromptForecast:
+        repeated = prompt.repeated + extra if prompt.repeated else 0
+        return PromptForecast(
+            prompt=math.ceil((prompt.prompt + extra) * factor),
+            repeated=math.ceil(repeated * factor),
+        )
+
+    return RequestForecast(
+        sent=charged(forecast.sent),
+        untouched=charged(forecast.untouched),
+        window=charged(forecast.window),
+        untouched_fits=forecast.untouched_fits,
+    )
+
+
+def money_line(
+    entry: Ledger,
+    chat: Ledger,
+    *,
+    allowed: int,
+    recalled: int,
+    turn: MeasuredTurn | None = None,
+) -> str:
+    """``sent 7.9k of 8k · 6.1k from cache · 3 recalled · saved ≈$0.011 so far``.
+
+    Args:
+        entry: of the request, or of the whole turn once it is reported.
+        chat: of the chat so far, the entry included.
+        allowed: tokens that a request may take.
+        recalled: messages that came back.
+        turn: the report; a tool loop is told as its newest request and the sum of all.
+    """
+    line = accounting_line(entry, allowed=allowed, recalled=recalled, chat=chat)
+    if turn is None or turn.charged <= turn.prompt:
+        return line
+    newest = f"sent {token_text(turn.prompt)} of {token_text(allowed)}"
+    steps = f"{newest}{STATUS_SEPARATOR}{token_text(turn.charged)} in all steps"
+    return line.replace(sent_piece(entry, allowed=allowed), steps, 1)
+
+
+def money_account(chat: Ledger) -> Sequence[str]:
+    """A chat's ledger as lines for people: what was sent, and what two other ways would have."""
+    total = chat.total
+    if not total.sent.requests:
+        return ()
+    about = "" if chat.is_measured else "≈"
+    sent, cached = token_text(total.sent.prompt), token_text(total.sent.cached)
+    first = f"this chat so far: {total.sent.requests} requests, {about}{sent} tokens sent, "
+    first += f"{about}{cached} of them from the cache"
+    if total.sent.unpriced:
+        return (first, "the price of the model is not known")
+    ways = (("untouched", total.untouched), ("newest turns alone", total.window))
+    others = ", ".join(f"{name} ≈{money_text(tally.cost_usd)}" for name, tally in ways)
+    return (first, f"it cost {about}{money_text(total.sent.cost_usd)}; {others}")

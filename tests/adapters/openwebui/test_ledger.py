@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eunoe.stages.accounting.ledger import Account, Ledger, Tally
+from eunoe_openwebui.ledgers import LedgerBook
+
+WORDS = "river stone light paper "
+
+
+def entry(tokens: int) -> Ledger:
+    return Ledger(measured=Account(sent=Tally(requests=1, prompt=tokens)))
+
+
+def talk(
+    plugin: Any, turns: int, *, model: str = "gpt-4o", usage: bool = True, **valves: Any
+) -> Any:
+    """A chat of so many turns through both hooks -> the lines after each turn."""
+    messages: list[dict[str, Any]] = []
+    lines = []
+    for turn in range(turns):
+        messages.append({"role": "user", "content": f"Question {turn}? " + WORDS * 60})
+        metadata: dict[str, Any] = {"chat_id": "c"}
+        given = {"valves": {"max_tokens": 2000, **valves}, "__metadata__": metadata}
+        body = plugin.call("request", {"model": model, "messages": list(messages)}, **given)
+        report = {"prompt_tokens": metadata["eunoe"]["counted"], "completion_tokens": 30}
+        answer = {"role": "assistant", "content": "Yes. " + WORDS * 10}
+        told = {**answer, "usage": report} if usage else answer
+        assert len(body["messages"]) >= 1
+        plugin.call("outlet", {"model": model, "messages": [told]}, **given)
+        messages.append(answer)
+        lines.append(plugin.status)
+    return lines
+
+
+def test_what_is_saved_grows_over_a_chat_and_is_against_the_untouched_one(plugin: Any) -> None:
+    lines = talk(plugin, 16)
+    assert "saved" not in lines[2]  # nothing was left out by then
+    assert "saved \N{ALMOST EQUAL TO}$" in lines[-1]
+    assert "so far" in lines[-1]
+    ledger = plugin.instance._ledgers.of("c")
+    assert ledger.is_measured
+    assert ledger.total.sent.requests == 16
+    assert ledger.total.untouched.prompt > ledger.total.sent.prompt
+    assert ledger == plugin.instance._ledgers.total
+
+
+@pytest.mark.parametrize("model", ["my-own-model", "paper"])
+def test_of_a_model_without_a_price_only_tokens_are_told(plugin: Any, model: str) -> None:
+    assert not any("$" in line for line in talk(plugin, 12, model=model))
+
+
+def test_a_model_on_the_users_machine_has_no_price(plugin: Any) -> None:
+    messages = [{"role": "user", "content": f"{n} " + WORDS * 50} for n in range(90)]
+    for owner, money in (("ollama", False), ("openai", True)):
+        body = {"model": "gpt-4o", "messages": list(messages)}
+        model = {"id": "gpt-4o", "owned_by": owner}
+        plugin.call("request", body, valves={"max_tokens": 2000}, __model__=model)
+        assert ("$" in plugin.status) is money
+
+
+def test_without_a_report_all_is_estimated(plugin: Any) -> None:
+    line = talk(plugin, 12, usage=False)[-1]
+    assert line.startswith("sent \N{ALMOST EQUAL TO}")
+    ledger = plugin.instance._ledgers.of("c")
+    assert ledger.estimated.sent.requests == 12
+    assert ledger.measured.sent.requests == 0
+
+
+def test_a_model_whose_cache_gives_nothing_back_is_not_said_to(plugin: Any) -> None:
+    lines = talk(plugin, 14)  # the reports name no cached tokens
+    assert "from cache" not in lines[-1]
+    plugin.events.clear()
+    messages = [{"role": "user", "content": WORDS * 400}]
+    for _ in range(2):
+        given = {"valves": {}, "__metadata__": {"chat_id": "other"}}
+        plugin.call("request", {"model": "gpt-4o", "messages": messages}, **given)
+    assert "from cache" not in plugin.status
+
+
+def test_the_steps_of_a_tool_loop_are_one_turn_of_the_ledger(plugin: Any) -> None:
+    messages: list[dict[str, Any]] = []
+    for turn in range(40):
+        messages.append({"role": "user", "content": f"Question {turn}? " + WORDS * 20})
+        messages.append({"role": "assistant", "content": f"Answer {turn}. " + WORDS * 20})
+    messages.append({"role": "user", "content": "Look it up."})
+    metadata: dict[str, Any] = {"chat_id": "c"}
+    given = {"valves": {"max_tokens": 2000}, "__metadata__": metadata}
+    sent = plugin.call("request", {"model": "gpt-4o", "messages": messages}, **given)["messages"]
+    counted = [metadata["eunoe"]["counted"]]
+    for step in range(3):
+        call = {"id": f"c{step}", "type": "function", "function": {"name": "a", "arguments": "{}"}}
+        sent = [*sent, {"role": "assistant", "content": "", "tool_calls": [call]}]
+        sent = [*sent, {"role": "tool", "tool_call_id": f"c{step}", "content": WORDS * 30}]
+        plugin.call("request", {"model": "gpt-4o", "messages": sent}, **given)
+        counted.append(metadata["eunoe"]["counted"])
+    json.dumps(metadata)
+    usage = {"prompt_tokens": counted[-1], "input_tokens": sum(counted), "completion_tokens": 9}
+    answer = {"role": "assistant", "content": "Done.", "usage": usage}
+    plugin.call("outlet", {"model": "gpt-4o", "messages": [answer]}, **given)
+    account = plugin.instance._ledgers.of("c").measured
+    assert account.sent.requests == 4
+    assert account.sent.prompt == sum(counted)
+    whole = 81 * 40  # at least so many tokens has the chat that the first step was given
+    assert account.untouched.prompt > 4 * whole
+    assert " in all steps" in plugin.status
+
+
+def test_a_file_gets_a_line_a_turn_and_is_read_after_a_restart(plugin: Any, tmp_path: Path) -> None:
+    path = tmp_path / "ledger" / "turns.jsonl"
+    talk(plugin, 3, ledger_file=str(path))
+    lines = path.read_text().splitlines()
+    assert [json.loads(line)["chat"] for line in lines] == ["c"] * 3
+    assert WORDS.split()[0] not in path.read_text()
+    book = LedgerBook()
+    assert book.add("c", entry(7), file=str(path)).total.sent.requests == 4
+    assert book.add("c", entry(7), file=str(path)).total.sent.requests == 5
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"file": "/proc/nobody/may/write.jsonl"},
+        {"url": "redis://127.0.0.1:1/0"},
+        {"url": "no address at all"},
+        {"file": "/dev/null", "url": "?"},
+    ],
+)
+def test_a_store_that_fails_costs_nothing_else(places: dict[str, str]) -> None:
+    book = LedgerBook()
+    for number in (1, 2):
+        assert book.add("c", entry(5), **places).total.sent.requests == number
+    assert book.total.total.sent.prompt == 10
+
+
+def test_memory_is_bounded_and_the_total_stays_right() -> None:
+    book = LedgerBook()
+    for number in range(3000):
+        book.add(f"chat {number}", entry(1))
+    assert book.of("chat 0") == Ledger()
+    assert book.of("chat 2999") == entry(1)
+    assert book.total.total.sent.requests == 3000
+    assert book.add("", entry(4)) == entry(4)
+    assert book.of("") == Ledger()
+
+
+def test_chats_are_kept_apart() -> None:
+    book = LedgerBook()
+    book.add("a", entry(5))
+    assert book.add("b", entry(6)).total.sent.prompt == 6
+    assert book.of("a").total.sent.prompt == 5
