@@ -90,16 +90,21 @@ class TextAnalysis:
     asked: str
 
 
-def _analysis_head(text: str, name: str | None) -> tuple[str, int, str]:
-    """Split "[date] Name: body" into body, stamp and speaker."""
-    stamp, speaker = 0, fold_text(name).strip() if name else ""
+def split_stamp(text: str) -> tuple[str, int]:
+    """Split "[date] body" into body and stamp (minutes since 1 January of year 1, 0 for none)."""
     found = _ANALYSIS_STAMP.match(text) if text[:8].lstrip()[:1] in ("[", "(") else None
     if found:
         dates = find_dates(found.group(1))
         days = day_number(dates[0]) if dates else 0
         if days:
-            stamp = days * 1440 + max(0, find_clock(found.group(1)))
-            text = text[found.end() :]
+            return text[found.end() :], days * 1440 + max(0, find_clock(found.group(1)))
+    return text, 0
+
+
+def _analysis_head(text: str, name: str | None) -> tuple[str, int, str]:
+    """Split "[date] Name: body" into body, stamp and speaker."""
+    speaker = fold_text(name).strip() if name else ""
+    text, stamp = split_stamp(text)
     named = _ANALYSIS_SPEAKER.match(text, 0, 80)
     if named:
         prefix = fold_text(named.group(1))

@@ -1,4 +1,4 @@
-"""Columns of facts that do not come from words: days, speakers, vectors."""
+"""Columns of facts that do not come from words: days, speakers, labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from eunoe.stages.scoring.dates import CalendarDate, day_span
 from eunoe.stages.scoring.signals import date_closeness
 
 COLUMN_LAST_DAY = date.max.toordinal()
-_COLUMN_FLAT = 1e-9
+COLUMN_MEDIUM = 0.5
+"""Label of a message that is neither needed nor useless."""
+
+COLUMN_LEAST_LABEL = 0.05
 
 
 def day_column(
@@ -45,34 +48,14 @@ def speaker_column(speaker: NDArray[np.int32], meant: int) -> NDArray[np.float64
     return np.asarray(np.where(speaker == meant, 1.0, np.where(speaker >= 0, -1.0, 0.0)))
 
 
-def vector_column(
-    vectors: Sequence[NDArray[np.float32] | None], query: NDArray[np.float32]
-) -> NDArray[np.float64] | None:
-    """Cosine of each message with the question, in standard deviations from the mean.
+def label_column(labels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a label adds to the log-odds, per unit of its weight: ``ln(label / COLUMN_MEDIUM)``.
+
+    So a label multiplies the odds of the priors; a message without one counts as medium.
 
     Args:
-        vectors: Unit vector of each message, None where there is none.
-        query: Unit vector of the question.
-
-    Returns:
-        Shape (n,), 0 (the mean) for messages without a usable vector; None when fewer than two
-        have one, all are alike, or the question's is not finite.
+        labels: In [0, 1], NaN for none, shape (n,).
     """
-    rows = [
-        i
-        for i, vector in enumerate(vectors)
-        if vector is not None and vector.shape == query.shape and bool(np.isfinite(vector).all())
-    ]
-    if len(rows) < 2 or not np.isfinite(query).all():
-        return None
-    known = [vector for vector in vectors if vector is not None]
-    if len(known) != len(rows):
-        chosen = set(rows)
-        known = [v for i, v in enumerate(vectors) if i in chosen and v is not None]
-    cosine = np.stack(known).astype(np.float64) @ query.astype(np.float64)
-    spread = float(cosine.std())
-    if spread < _COLUMN_FLAT:
-        return None
-    out = np.zeros(len(vectors))
-    out[rows] = (cosine - cosine.mean()) / spread
-    return out
+    known = np.isfinite(labels)
+    bounded = np.where(known, np.clip(labels, COLUMN_LEAST_LABEL, 1.0), COLUMN_MEDIUM)
+    return np.asarray(np.log(bounded / COLUMN_MEDIUM))

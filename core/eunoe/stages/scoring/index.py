@@ -17,8 +17,8 @@ from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.columns import (
     COLUMN_LAST_DAY,
     day_column,
+    label_column,
     speaker_column,
-    vector_column,
 )
 from eunoe.stages.scoring.cues import CUE_ASSISTANT, names_one_first
 from eunoe.stages.scoring.evidence import (
@@ -33,6 +33,7 @@ from eunoe.stages.scoring.profile import QueryProfile, cues_of, kind_of, meta_sh
 from eunoe.stages.scoring.segments import SegmentTrack
 from eunoe.stages.scoring.settings import ScoringSettings
 from eunoe.stages.scoring.signals import bm25_column, inverse_frequency
+from eunoe.stages.scoring.vectors import beyond_chance, vector_column
 from eunoe.stages.scoring.word_tables import MARK_FIRST_PERSON
 from eunoe.stages.scoring.words import look_up_word, split_words
 
@@ -74,7 +75,6 @@ class RelevanceIndex:
         self._role = array("b")
         self._turn = array("i")
         self._flags = array("i")
-        self._vectors: list[NDArray[np.float32] | None] = []
 
     def __len__(self) -> int:
         return len(self._length)
@@ -86,7 +86,6 @@ class RelevanceIndex:
         turn: int,
         tokens: int,
         stamp: int = 0,
-        vector: NDArray[np.float32] | None = None,
     ) -> None:
         """Add the next message; cost is linear in its terms.
 
@@ -96,7 +95,6 @@ class RelevanceIndex:
             tokens: Its cost in tokens.
             stamp: Its time in minutes since 1 January of year 1, when the host knows it; else the
                 one in its text counts.
-            vector: Its unit embedding, when there is one.
         """
         self._postings.append(analysis)
         self._people.append(analysis)
@@ -111,7 +109,6 @@ class RelevanceIndex:
             | _INDEX_FLAG_STANDING * analysis.standing
             | _INDEX_FLAG_FIRST * (analysis.marks & MARK_FIRST_PERSON != 0)
         )
-        self._vectors.append(vector)
 
     def profile(self, query: TextAnalysis, *, upto: int | None = None) -> QueryProfile:
         """The question as it is understood against the messages [0, upto)."""
@@ -148,7 +145,8 @@ class RelevanceIndex:
         query: TextAnalysis,
         *,
         upto: int | None = None,
-        query_vector: NDArray[np.float32] | None = None,
+        likeness: NDArray[np.float64] | None = None,
+        labels: NDArray[np.float64] | None = None,
     ) -> Relevance:
         """Relevance of the messages [0, upto) to a question.
 
@@ -157,11 +155,14 @@ class RelevanceIndex:
         Args:
             query: Analysis of the question.
             upto: Messages that count, all by default.
-            query_vector: Unit embedding of the question; messages without one get the mean.
+            likeness: Cosine of each message's embedding with the question's, NaN where there is
+                none, shape (upto,).
+            labels: What a model says each message is worth to the question, in [0, 1], NaN where it
+                says nothing, shape (upto,).
 
         Returns:
             Values in [0, 1]; all 0 when the question has no word in common with any message and no
-            date, speaker or vector speaks for one.
+            date, label or embedding (beyond chance) speaks for one.
         """
         n = self._bound(upto)
         profile = self.profile(query, upto=n)
@@ -171,13 +172,10 @@ class RelevanceIndex:
             parts |= term_parts(view, profile)
             parts |= group_parts(view, profile)
             self._add_question(parts, query, profile, n)
-            if query_vector is not None:
-                cosine = vector_column(self._vectors[:n], query_vector)
-                if cosine is not None:
-                    parts["vector"] = self.settings.weights.vector * cosine
         evidence = np.zeros(n)
-        for name in ("nearby", "kind", "kind_around", "date", "vector"):
+        for name in ("nearby", "kind", "kind_around", "date"):
             evidence = np.maximum(evidence, parts.get(name, 0.0))
+        evidence = np.maximum(evidence, self._add_models(parts, likeness, labels, n))
         if not evidence.any():
             return Relevance(np.zeros(n), parts, profile)
         self._add_priors(parts, n)
@@ -258,6 +256,29 @@ class RelevanceIndex:
         days = day_column(query.dates, self._segments.days(n), self.settings.date_falloff)
         if days is not None:
             parts["date"] = w.date * days
+
+    def _add_models(
+        self,
+        parts: dict[str, NDArray[np.float64]],
+        likeness: NDArray[np.float64] | None,
+        labels: NDArray[np.float64] | None,
+        n: int,
+    ) -> NDArray[np.float64]:
+        """Add what embeddings and labels say; what of it is evidence by itself, shape (n,)."""
+        s = self.settings
+        evidence = np.zeros(n)
+        if likeness is not None and n:
+            tokens = np.array(self._tokens[:n], dtype=np.float64)
+            column = vector_column(
+                likeness[:n], tokens, self._segments.column(n), near=s.vector_near
+            )
+            if column is not None:
+                parts["vector"] = s.weights.vector * column
+                evidence = beyond_chance(column)
+        if labels is not None and n:
+            parts["label"] = s.weights.label * label_column(labels[:n])
+            evidence = np.maximum(evidence, parts["label"])
+        return evidence
 
     def _add_priors(self, parts: dict[str, NDArray[np.float64]], n: int) -> None:
         w = self.settings.weights

@@ -26,7 +26,9 @@ class SignalWeights:
         standing: Rule or preference set by the user ("always ...", "I prefer ...").
         first_person: The message says "I" or "my".
         length: Per ``ln(tokens)``.
-        vector: Per standard deviation of the cosine with the question, where vectors are given.
+        vector: Per standard deviation of likeness beyond what length explains, where there are
+            embeddings.
+        label: Per ``ln(label / medium)`` of a model's label, where there are any.
         tool: Message of a tool.
     """
 
@@ -44,7 +46,8 @@ class SignalWeights:
     standing: float = 1.5
     first_person: float = 1.0
     length: float = -0.5
-    vector: float = 0.7
+    vector: float = 0.5
+    label: float = 2.0
     tool: float = -0.7
 
 
@@ -62,6 +65,7 @@ class ScoringSettings:
         max_terms: Terms of the question that are used (the rarest).
         max_groups: Thesaurus groups of the question that are used (the rarest).
         date_falloff: Days after which a date's pull falls to 1/e.
+        vector_near: How much the likeness of a neighbour counts for a message, 0 to 1.
         segment_gap: Minutes of silence that start a new segment.
         segment_size: Messages of a segment where nothing is dated.
         offset: Log-odds at which relevance is one half.
@@ -76,6 +80,7 @@ class ScoringSettings:
     max_terms: int = 32
     max_groups: int = 16
     date_falloff: float = 7.0
+    vector_near: float = 0.2
     segment_gap: int = 240
     segment_size: int = 24
     offset: float = 10.0

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eunoe.stages.scoring.analysis import ANALYSIS_CHARACTERS, analyse_text
+from eunoe.stages.scoring.analysis import ANALYSIS_CHARACTERS, analyse_text, split_stamp
 
 
 def test_prefix_names_time_and_speaker_and_is_no_content():
@@ -78,3 +78,9 @@ def test_odd_and_long_texts_are_read(text):
     a = analyse_text(text, role="user")
     assert len(a.dates) <= 64
     assert a.length >= 0
+
+
+def test_a_stamp_is_split_off_and_other_brackets_are_not():
+    assert split_stamp("[8 May, 2023] Caroline: hi")[0] == "Caroline: hi"
+    assert split_stamp("[1, 2, 3] a") == ("[1, 2, 3] a", 0)
+    assert split_stamp("") == ("", 0)

@@ -3,7 +3,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from eunoe.stages.scoring.columns import day_column, speaker_column, vector_column
+from eunoe.stages.scoring.columns import day_column, label_column, speaker_column
 
 
 def test_a_date_without_a_year_is_tried_in_every_year():
@@ -19,12 +19,7 @@ def test_speaker_signs():
     assert speaker_column(np.array([0, 1, -1], dtype=np.int32), 0).tolist() == [1.0, -1.0, 0.0]
 
 
-def test_vectors_missing_and_broken_are_neutral():
-    one, other = np.array([1.0, 0.0], np.float32), np.array([0.0, 1.0], np.float32)
-    broken = np.array([np.nan, 0.0], np.float32)
-    got = vector_column([one, None, other, broken], one)
-    assert got is not None
-    assert got == pytest.approx([1.0, 0.0, -1.0, 0.0])
-    assert vector_column([one, one], one) is None
-    assert vector_column([None, one], one) is None
-    assert vector_column([one, other], broken) is None
+def test_labels_multiply_odds_and_none_is_medium():
+    got = label_column(np.array([1.0, 0.5, np.nan, 0.25, 0.0, -3.0, 7.0]))
+    least = np.log(0.1)
+    assert got == pytest.approx([np.log(2), 0.0, 0.0, -np.log(2), least, least, np.log(2)])

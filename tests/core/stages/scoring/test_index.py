@@ -117,14 +117,40 @@ def test_a_date_points_to_its_day():
     assert values[1] > values[0]
 
 
-def test_vectors_are_one_more_signal():
+def chat_of(texts) -> RelevanceIndex:
     index = RelevanceIndex()
-    one, other = np.array([1.0, 0.0], np.float32), np.array([0.0, 1.0], np.float32)
-    for i, vector in enumerate((one, other, None)):
-        index.append(analyse_text("same text", role="user"), turn=i, tokens=3, vector=vector)
-    values = ask(index, "text", query_vector=other).values
+    for i, text in enumerate(texts):
+        index.append(analyse_text(text, role="user"), turn=i, tokens=3)
+    return index
+
+
+def test_likeness_is_one_more_signal_and_none_is_neutral():
+    index = chat_of(["same text"] * 3)
+    query = analyse_text("text", role="user")
+    values = index.relevance(query, likeness=np.array([0.1, 0.9, np.nan])).values
     assert values[1] > values[2] > values[0]
     assert "vector" not in ask(index, "text").signals
+    nothing = index.relevance(query, likeness=np.full(3, np.nan))
+    assert nothing.values.tolist() == ask(index, "text").values.tolist()
+
+
+def test_likeness_beyond_chance_finds_what_shares_no_word():
+    index = chat_of(["alpha beta"] * 40)
+    query = analyse_text("unheard", role="user")
+    likeness = np.tile([0.1, 0.2], 20)
+    assert not index.relevance(query, likeness=likeness).values.any()
+    likeness[7] = 0.9
+    assert int(np.argmax(index.relevance(query, likeness=likeness).values)) == 7
+
+
+def test_labels_weigh_what_there_is():
+    index = chat_of(["same text"] * 4)
+    query = analyse_text("text", role="user")
+    values = index.relevance(query, labels=np.array([1.0, np.nan, 0.5, 0.05])).values
+    assert values[0] > values[1] == values[2] > values[3]
+    unheard = analyse_text("unheard", role="user")
+    found = index.relevance(unheard, labels=np.array([np.nan, 0.05, 0.5, 0.75])).values
+    assert int(np.argmax(found)) == 3
 
 
 def test_a_time_out_of_range_is_unknown():
