@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +15,7 @@ class Atom:
         system: a system or developer message.
         unanswered: ids of calls that have no result.
         broken: why it can never stand in a list (then it can only be quoted); empty if it can.
+        first: place of its first message in the input.
     """
 
     indices: tuple[int, ...]
@@ -22,8 +23,7 @@ class Atom:
     system: bool = False
     unanswered: tuple[str | None, ...] = ()
     broken: str = ""
+    first: int = field(init=False)
 
-    @property
-    def first(self) -> int:
-        """Place of its first message in the input."""
-        return min(self.indices)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", min(self.indices))

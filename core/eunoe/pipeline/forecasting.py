@@ -24,9 +24,11 @@ def allowed_by_price(
     budget: Budget, prices: PriceLookup, model_id: str | None
 ) -> tuple[int, tuple[str, ...]]:
     """Input tokens that a budget allows for a model, 0 for no limit, and what to warn of."""
+    if not depends_on_price(budget):
+        return affordable_tokens(budget, None), ()
     price = prices.get(model_id)
     warnings: tuple[str, ...] = ()
-    if price is None and depends_on_price(budget):
+    if price is None:
         name = model_id or "no model"
         warnings = (f"the price of {name} is not known: money sets no limit",)
     return affordable_tokens(budget, price), warnings

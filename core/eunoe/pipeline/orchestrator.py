@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 from eunoe.domain.budget import Budget, TokenBudget
@@ -22,6 +23,7 @@ from eunoe.pipeline.policies import decide_in_time, whole_view
 from eunoe.pipeline.reporting import make_report
 from eunoe.pipeline.request import Request, strip_flags
 from eunoe.pipeline.result import OrchestratorResult
+from eunoe.pipeline.slots import Slot
 from eunoe.pipeline.transcript import (
     PipelineMemory,
     Transcript,
@@ -247,21 +249,15 @@ class ContextOrchestrator:
             tokens_before=before + tool_tokens,
             tokens_after=report.tokens_after + tool_tokens,
         )
-        forecast = forecast_of(request, report)
-        if built is None:
-            placements = tuple(
-                Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw)
-            )
-            return OrchestratorResult(
-                conversation=conversation, placements=placements, report=report, forecast=forecast
-            )
-        placements = tuple(
-            Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate)
-            for s in built.slots
-        )
-        sent = Conversation(tuple(p.message for p in placements), conversation.session_id)
+        slots = built.slots if built is not None else None
+        sent = conversation
+        if slots is not None:
+            sent = Conversation(tuple(s.raw for s in slots), conversation.session_id)
         return OrchestratorResult(
-            conversation=sent, placements=placements, report=report, forecast=forecast
+            conversation=sent,
+            report=report,
+            place=partial(_placements, conversation, slots),
+            foresee=partial(forecast_of, request, report),
         )
 
     def _decide(
@@ -280,10 +276,20 @@ class ContextOrchestrator:
         return shorten_turn(request, self.on_overflow)
 
 
+def _placements(conversation: Conversation, slots: Sequence[Slot] | None) -> tuple[Placement, ...]:
+    """Where each message of the output comes from; without slots the input went through whole."""
+    if slots is None:
+        return tuple(Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw))
+    return tuple(
+        Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate) for s in slots
+    )
+
+
 def _never() -> bool:
     return False
 
 
+@lru_cache(maxsize=512)
 def model_counter(model_id: str | None, scale_by_family: bool) -> TokenCounter:
     """The counter of a model: its own tokenizer, else the common one, scaled only if asked for."""
     counter = find_tokenizer(family_of(model_id))

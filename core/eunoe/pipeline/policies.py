@@ -14,11 +14,16 @@ from eunoe.domain.atom import Atom
 from eunoe.domain.errors import TimeIsOverError
 from eunoe.domain.report import Cut
 from eunoe.pipeline.gate import need_of_recall
-from eunoe.pipeline.recall import Choice, choose_atoms, score_history
+from eunoe.pipeline.recall import Choice, choose_atoms, score_history, worth_within
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.view import View
-from eunoe.stages.window import LEAST_CACHED_TOKENS, WaterMarks, WindowStart, newest_that_fit, replay_window
-
+from eunoe.stages.window import (
+    LEAST_CACHED_TOKENS,
+    WaterMarks,
+    WindowStart,
+    newest_that_fit,
+    replay_window,
+)
 
 _ENOUGH_WORTH = 0.9
 """Share of the relevance of a deep recall at which a light one, which keeps the cache, will do."""
@@ -124,9 +129,7 @@ def stable_view(request: Request) -> View:
     size, settings = len(request.entries), request.settings
     asked = min(size, (request.question or request.turn_start) + 1)
     reserve = recall_reserve(request, room)
-    marks = WaterMarks(
-        room=room, high=settings.high_water, low=settings.low_water, reserve=reserve
-    )
+    marks = WaterMarks(room=room, high=settings.high_water, low=settings.low_water, reserve=reserve)
     window = replay_window(request.timeline, marks, start=0, after=0, stop=asked)
     floor = context_start(request)
     recalled, view = Choice(), View(in_place=[])
@@ -171,17 +174,16 @@ def _recall_beside(
         return Choice(), window
     wanted = _wanted_tokens(request, marks, asked)
     free = min(wanted, marks.room - request.timeline.used(window.start, asked))
-    light = choose_atoms(request, need.scored, 0, window.start, free, quoted=True)
+    scored = need.scored
     if need.depth == "light" or free >= wanted:
-        return light, window
+        return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
+    light, full = worth_within(request, scored, 0, window.start, (free, wanted))
     shrunk = newest_that_fit(request.timeline, marks.room - wanted, asked)
-    if shrunk <= window.start:
-        return light, window
+    if shrunk <= window.start or light >= _ENOUGH_WORTH * full:
+        return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
     room = marks.room - request.timeline.used(shrunk, asked)
     most = max(wanted, min(room, request.settings.recall_tokens))
-    deep = choose_atoms(request, need.scored, 0, shrunk, most, quoted=True)
-    if light.worth >= _ENOUGH_WORTH * deep.worth:
-        return light, window
+    deep = choose_atoms(request, scored, 0, shrunk, most, quoted=True)
     return deep, WindowStart(shrunk, True, True)
 
 

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.report import Placement, Report
 from eunoe.stages.accounting.forecast import RequestForecast
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class OrchestratorResult:
     """The list to send, where each message of it comes from, and the account.
 
+    What only some callers look at is made when it is looked at.
+
     Attributes:
         conversation: ``conversation.to_openai_messages()`` is ready to send.
-        placements: one for each message of it.
         report: what was kept, recalled, shortened and left out, and why.
-        forecast: what it will take, beside two other ways; ``account_requests`` makes a ledger of
-            it, with the usage that the provider reports.
+        place, foresee: make ``placements`` and ``forecast``.
     """
 
     conversation: Conversation
-    placements: tuple[Placement, ...]
     report: Report
-    forecast: RequestForecast
+    place: Callable[[], tuple[Placement, ...]]
+    foresee: Callable[[], RequestForecast]
+
+    @cached_property
+    def placements(self) -> tuple[Placement, ...]:
+        """One for each message of the list to send."""
+        return self.place()
+
+    @cached_property
+    def forecast(self) -> RequestForecast:
+        """What the list will take, beside two other ways; see ``enter_requests``."""
+        return self.foresee()
 
     @property
     def token_count(self) -> int:

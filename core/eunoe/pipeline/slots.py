@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eunoe.domain.atom import Atom
-from eunoe.domain.message import Message
+from eunoe.domain.message import PLAIN_SHAPE, Message
 from eunoe.domain.profile import ProviderProfile
 from eunoe.domain.report import Fate
 from eunoe.stages.validity import message_problems
@@ -71,8 +71,11 @@ class SlotMaker:
         if self.repeated_ids.intersection(atom.unanswered) and atom.indices != (last,):
             return "a call without result, whose id is used for another call too"
         for i in atom.indices:
+            message = self.messages[i]
+            if message.shape is PLAIN_SHAPE and not (message.calls and self.thinking_mode):
+                continue
             for code, sentence in message_problems(
-                self.messages[i],
+                message,
                 self.profile,
                 is_last=i == last,
                 thinking_mode=self.thinking_mode,
@@ -88,7 +91,8 @@ class SlotMaker:
             slot = self._slot(i)
             if slot is not None:
                 slots.append(slot)
-        self._note_moves(atom)
+        if len(atom.indices) > 1:
+            self._note_moves(atom)
         return slots if not atom.unanswered else self._answered(atom, slots)
 
     def _note_moves(self, atom: Atom) -> None:
@@ -121,6 +125,8 @@ class SlotMaker:
     def _slot(self, i: int) -> Slot | None:
         raw, message = self.raws[i], self.messages[i]
         changed, fate = i in self.stripped, Fate.KEPT
+        if message.shape is PLAIN_SHAPE and i not in self.shortened:
+            return Slot(i, raw, message, changed, fate, (i,))
         if i in self.shortened:
             text, fate = self.shortened[i]
             raw, changed = with_content(raw, text), True

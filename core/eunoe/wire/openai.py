@@ -192,9 +192,7 @@ def _read_shape(
 ) -> MessageShape:
     role, content = raw.get("role"), raw.get("content")
     kinds = [_block_type(p) for p in parts]
-    used = {
-        _id_text(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES
-    }
+    used = {_id_text(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES}
     answered = {
         _id_text(p.get("tool_use_id") or p.get("tool_call_id"))
         for p, k in zip(parts, kinds, strict=True)
@@ -202,7 +200,7 @@ def _read_shape(
     }
     assistant_blocks = role == "assistant" and isinstance(content, list)
     thinks = assistant_blocks and any("thinking" in k for k in kinds)
-    return MessageShape(
+    shape = MessageShape(
         problem=_shape_problem(raw),
         substance=_substance(raw, parts, calls, text),
         half_character=_has_half_character(raw),
@@ -225,6 +223,7 @@ def _read_shape(
             if k == "mcp_approval_response"
         ),
     )
+    return PLAIN_SHAPE if shape == PLAIN_SHAPE else shape
 
 
 def _shape_problem(raw: Mapping[str, Any]) -> str:

@@ -1,0 +1,1 @@
+"""Published ways of choosing what a model sees, by name; one module each."""

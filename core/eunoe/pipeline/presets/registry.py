@@ -1,0 +1,20 @@
+"""The presets by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eunoe.pipeline.presets.chat import PresetChat, PresetPlan
+from eunoe.pipeline.presets.dycp import plan_dycp
+from eunoe.pipeline.presets.lethe import plan_lethe
+from eunoe.pipeline.presets.lethes import plan_lethes
+from eunoe.pipeline.presets.lethus import plan_lethus
+
+Preset = Callable[[PresetChat], PresetPlan | None]
+
+PRESETS: dict[str, Preset] = {
+    "lethe": plan_lethe,
+    "lethes": plan_lethes,
+    "dycp": plan_dycp,
+    "lethus": plan_lethus,
+}
