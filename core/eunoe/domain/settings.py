@@ -7,8 +7,17 @@ from typing import Literal
 
 from eunoe.domain.errors import SettingsError
 
-PolicyName = Literal["stable", "relevance", "window", "off"]
-POLICY_NAMES: tuple[str, ...] = ("stable", "relevance", "window", "off")
+PolicyName = Literal["stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "off"]
+POLICY_NAMES: tuple[str, ...] = (
+    "stable",
+    "relevance",
+    "window",
+    "lethe",
+    "lethes",
+    "dycp",
+    "lethus",
+    "off",
+)
 PLACEMENT_NAMES: tuple[str, ...] = ("chronological", "u_shape")
 
 _SETTING_RANGES: dict[str, tuple[float, float]] = {
@@ -34,7 +43,8 @@ class Settings:
 
     Attributes:
         policy: ``stable`` keeps the prompt cache; ``relevance`` ranks the whole history;
-            ``window`` keeps the newest turns; ``off`` only mends.
+            ``window`` keeps the newest turns; ``lethe``, ``lethes``, ``dycp`` and ``lethus`` choose
+            as published elsewhere; ``off`` only mends.
         high_water: share of the room at which the window is cut, in [0.3, 1].
         low_water: share of the room that a cut leaves, in [0.05, 0.95], below ``high_water``.
         recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.

@@ -2,7 +2,8 @@
 
 ``stable``: a window that only grows between cuts, and recall for the questions that need it.
 ``relevance``: the knapsack over the whole history, kept messages in place.
-``window``: the newest turns that fit. ``off``: everything, mended only.
+``window``: the newest turns that fit. ``off``: everything, mended only. ``lethe``, ``lethes``,
+``dycp``, ``lethus``: as published elsewhere, see ``pipeline.presets``.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from eunoe.domain.atom import Atom
 from eunoe.domain.errors import TimeIsOverError
 from eunoe.domain.report import Cut
 from eunoe.pipeline.gate import need_of_recall
-from eunoe.pipeline.recall import Choice, choose_atoms, score_history, worth_within
+from eunoe.pipeline.presets.reading import read_preset_chat
+from eunoe.pipeline.presets.registry import BLOCK_PRESETS, PRESETS
+from eunoe.pipeline.recall import Choice, Scored, choose_atoms, score_history, worth_within
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.view import View
+from eunoe.stages.placement import PlacementZones
 from eunoe.stages.window import (
     LEAST_CACHED_TOKENS,
     WaterMarks,
@@ -41,6 +45,8 @@ def decide(request: Request, policy: str) -> View:
         return relevance_view(request)
     if policy == "window":
         return window_view(request)
+    if policy in PRESETS:
+        return preset_view(request, policy)
     return stable_view(request) if policy == "stable" else whole_view(request)
 
 
@@ -222,6 +228,38 @@ def relevance_view(request: Request) -> View:
     else:
         view.in_place = sorted([*systems, *choice.atoms, *forced], key=lambda a: a.first)
     view.recall_reason = "the whole history was ranked by relevance to the question"
+    view.cut = _cut(request, request.turn_start, declared=True)
+    return view
+
+
+def preset_view(request: Request, name: str) -> View:
+    """What a preset chooses, in place where roles allow it and the preset asks for no block."""
+    forced = forced_atoms(request)
+    budget = _room(request, forced) - request.timeline.used(
+        request.turn_start, len(request.entries)
+    )
+    in_block = request.profile.alternate or name in BLOCK_PRESETS
+    start = context_start(request)
+    chat = read_preset_chat(request, forced, budget, start, in_block=in_block)
+    plan = PRESETS[name](chat) if chat is not None else None
+    if plan is None:
+        view = window_view(request)
+        view.recall_reason = "nothing to choose from: recency fallback"
+        return view
+    atoms = [request.transcript.atoms[k] for k in plan.chosen]
+    view = View(in_place=[], scored=Scored(plan.values), certificate=plan.certificate)
+    view.recall_reason, view.gists = plan.reason, dict(plan.gists)
+    systems = request.systems_before(request.turn_start)
+    if in_block:
+        view.quoted = sorted([*atoms, *forced], key=lambda a: a.first)
+        view.in_place = systems
+    else:
+        view.in_place = sorted([*systems, *atoms, *forced], key=lambda a: a.first)
+    if name in BLOCK_PRESETS:
+        view.zones = PlacementZones(
+            head=frozenset(request.transcript.atoms[k].first for k in plan.head),
+            tail=frozenset(request.transcript.atoms[k].first for k in plan.tail),
+        )
     view.cut = _cut(request, request.turn_start, declared=True)
     return view
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ from eunoe.stages.scoring.index import Relevance
 from eunoe.stages.scoring.price import price_relevance
 from eunoe.stages.selection.candidates import SelectionCandidates
 from eunoe.stages.selection.selecting import select_items
+
+GIST_LINE_TOKENS = 8
+"""Tokens of the line of a message shown in part, beyond its text: turn, speaker, mark; at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,29 +182,41 @@ def _candidate_atoms(
     return places, worth[places]
 
 
-def quotation_of(request: Request, atoms: Sequence[Atom]) -> str:
-    """The quoted block for some atoms, in the order given; empty for none."""
+def quotation_of(
+    request: Request, atoms: Sequence[Atom], gists: Mapping[int, str] = MappingProxyType({})
+) -> str:
+    """The quoted block for some atoms, in the order given; empty for none.
+
+    Args:
+        gists: what stands in place of the text of some messages.
+    """
     first = request.messages[0] if request.messages else None
     offset = 0 if first is not None and first.role == "user" else -1
     quotations = [
-        Quotation(atom.turn + offset, _speaker(request, i), text)
+        Quotation(atom.turn + offset, _speaker(request, i), text, i in gists)
         for atom in atoms
         for i in atom.indices
-        if (text := spoken_text(request.messages[i]))
+        if (text := gists.get(i) or spoken_text(request.messages[i]))
     ]
     in_order = all(a.first <= b.first for a, b in pairwise(atoms))
     return quote_block(quotations, in_order=in_order) if quotations else ""
 
 
-def most_quoted_tokens(request: Request, atoms: Sequence[Atom], block: str) -> int:
+def most_quoted_tokens(
+    request: Request,
+    atoms: Sequence[Atom],
+    block: str,
+    gists: Mapping[int, str] = MappingProxyType({}),
+) -> int:
     """An upper bound of a block's tokens as a message, from the tokens of what it quotes.
 
     A text in the block takes at most its own tokens and its line's framing; each defused tag one
     more. So a block of thousands of tokens need not be counted anew at every request.
     """
     messages = [i for a in atoms for i in a.indices]
-    quoted = sum(request.entries[i].tokens for i in messages)
-    return BLOCK_TOKENS + quoted + LINE_TOKENS * len(messages) + block.count("\\")
+    whole = sum(request.entries[i].tokens for i in messages if i not in gists)
+    part = sum(GIST_LINE_TOKENS + request.counter.count(gists[i]) for i in messages if i in gists)
+    return BLOCK_TOKENS + whole + part + LINE_TOKENS * len(messages) + block.count("\\")
 
 
 def _speaker(request: Request, i: int) -> str:

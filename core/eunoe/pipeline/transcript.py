@@ -18,6 +18,7 @@ from eunoe.domain.message import Message
 from eunoe.pipeline.memory import ChatMemory, ContentEntry, ContentMemory, Grown
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.scoring.index import RelevanceIndex
+from eunoe.stages.scoring.term_rows import TermRows
 from eunoe.stages.window import Timeline
 
 _CHECK_EVERY = 64
@@ -76,6 +77,7 @@ class Transcript(Grown):
         self.atom_of_message = GrowingColumn()
         self.atoms_before_turn = GrowingColumn()
         self.index = RelevanceIndex()
+        self.rows = TermRows()
         self.used_ids: set[str | None] = set()
         self.called_ids: set[str | None] = set()
         self.repeated_ids: set[str | None] = set()
@@ -131,6 +133,18 @@ class Transcript(Grown):
             entry = self.entries[i]
             self.index.append(entry.analysed(), turn=int(turns[i]), tokens=entry.tokens)
         return self.index
+
+    def term_rows(self, expired: Callable[[], bool]) -> TermRows:
+        """Term rows of all finished turns, for the presets; made when one of them asks first.
+
+        Raises:
+            TimeIsOverError: ``expired`` says so; what was read by then is kept.
+        """
+        for i in range(len(self.rows), len(self.entries)):
+            if i % _CHECK_EVERY == 0 and expired():
+                raise TimeIsOverError("reading terms was given up")
+            self.rows.append(self.entries[i].analysed())
+        return self.rows
 
 
 def note_call_ids(

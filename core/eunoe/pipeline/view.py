@@ -26,6 +26,7 @@ class View:
         left_out: first messages of atoms of the current turn that are left out.
         reasons: why some messages met their fate.
         scored: relevance, where there was a question to score against.
+        gists: what stands in the quoted block in place of a message's whole text.
         zones: who stands at the head and the tail of the quoted block, by first message; None for
             the order that the settings say.
         cut, recall_reason, certificate, truncated, warnings: for the report.
@@ -37,6 +38,7 @@ class View:
     left_out: set[int] = field(default_factory=set)
     reasons: dict[int, str] = field(default_factory=dict)
     scored: Scored | None = None
+    gists: dict[int, str] = field(default_factory=dict)
     zones: PlacementZones | None = None
     cut: Cut | None = None
     recall_reason: str = ""
@@ -47,13 +49,17 @@ class View:
 
 @dataclass(slots=True, kw_only=True)
 class Built:
-    """A view as messages: the slots, their tokens with list framing, what is still wrong."""
+    """A view as messages: the slots, their tokens with list framing, what is still wrong.
+
+    ``quoted`` are the input messages in the quoted block, ``gists`` those shown in part there.
+    """
 
     slots: list[Slot]
     tokens: int
     violations: list[Violation]
     mended: list[str]
     quoted: frozenset[int]
+    gists: frozenset[int] = frozenset()
 
 
 def build_view(request: Request, view: View) -> Built:
@@ -83,7 +89,7 @@ def build_view(request: Request, view: View) -> Built:
     if request.profile.user_first or slots:
         slots, opening = _without_open_answers(request, slots)
         quoted = [*opening, *quoted]
-    block = quotation_of(request, placed_atoms(request, view, quoted))
+    block = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
     if block:
         slots = put_block(
             slots,
@@ -91,7 +97,7 @@ def build_view(request: Request, view: View) -> Built:
             block,
             request.profile,
             request.read,
-            most_tokens=most_quoted_tokens(request, quoted, block),
+            most_tokens=most_quoted_tokens(request, quoted, block, view.gists),
             question_tokens=0
             if request.question is None
             else request.entries[request.question].tokens,
@@ -104,6 +110,7 @@ def build_view(request: Request, view: View) -> Built:
         violations=check_messages([s.message for s in slots], request.profile),
         mended=maker.mended,
         quoted=frozenset(i for a in quoted for i in a.indices),
+        gists=frozenset(i for a in quoted for i in a.indices if i in view.gists),
     )
 
 
@@ -177,6 +184,7 @@ def _all_atoms(request: Request) -> list[Atom]:
 def fates_of(request: Request, built: Built) -> Mapping[int, Fate]:
     """The fate of every input message that is in the output in some form."""
     fates: dict[int, Fate] = dict.fromkeys(built.quoted, Fate.RECALLED)
+    fates.update(dict.fromkeys(built.gists, Fate.GIST))
     for slot in built.slots:
         for i in slot.parts:
             fates[i] = slot.fate if i == slot.index else Fate.KEPT

@@ -128,8 +128,8 @@ class PresetPlan:
         reason: one clause for people.
         certificate: of the selection, where there is one.
         gists: messages shown by their first sentence only, in the quoted block.
-        block: the choice stands in one quoted block, whatever the roles allow.
-        head, tail: atoms at the head and the tail of that block; the rest by falling relevance.
+        head, tail: atoms at the head and the tail of the block, for presets that have one; the rest
+            stands between by falling relevance.
     """
 
     chosen: tuple[int, ...]
@@ -137,6 +137,5 @@ class PresetPlan:
     reason: str
     certificate: Certificate | None = None
     gists: dict[int, str] = field(default_factory=dict)
-    block: bool = False
     head: frozenset[int] = frozenset()
     tail: frozenset[int] = frozenset()

@@ -22,6 +22,7 @@ import numpy as np
 
 from eunoe.pipeline.presets.chat import FloatColumn, PlaceColumn, PresetChat, PresetPlan
 from eunoe.pipeline.presets.lethe_walk import goal_alignment, walk_rank
+from eunoe.pipeline.recall import GIST_LINE_TOKENS
 from eunoe.stages.scoring.adjusting import ADJUST_QUESTION
 from eunoe.stages.scoring.lexical import unit_weights
 from eunoe.stages.selection.candidates import SelectionCandidates, SparseSimilarity
@@ -40,8 +41,6 @@ LETHE_TOP = 200
 """Ranks over which the evenness of the walk is measured."""
 LETHE_ANCHOR_SHARE = 0.25
 """Share of the room that the first question, or the last turn, may take for sure."""
-LETHE_GIST_LINE = 8
-"""Tokens of a gist's line beyond its text, at most."""
 
 
 def plan_lethe(chat: PresetChat) -> PresetPlan | None:
@@ -66,7 +65,6 @@ def plan_lethe(chat: PresetChat) -> PresetPlan | None:
             for k, tier in zip(selection.chosen, selection.tiers, strict=True)
             if tier is Tier.GIST
         },
-        block=True,
         head=head | chat.pinned,
         tail=tail,
     )
@@ -120,7 +118,7 @@ def select_lethe(
 ) -> Selection:
     """Greedy by marginal gain per token over whole messages and gists (H12 to H17)."""
     sizes = chat.count_batch(gists)
-    short = [n + LETHE_GIST_LINE if text else 0 for n, text in zip(sizes, gists, strict=True)]
+    short = [n + GIST_LINE_TOKENS if text else 0 for n, text in zip(sizes, gists, strict=True)]
     likeness = likeness_of(chat, places)
     candidates = SelectionCandidates.of(
         worth[places],

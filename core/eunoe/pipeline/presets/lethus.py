@@ -5,9 +5,9 @@
 * ``named``: 1.2 for turns that hold an entity that the question names, or one that shares a message
   with it.
 * ``words``: ``1 + 0.1 m`` for turns that hold m >= 2 terms of the question.
-* ``meant``: where the question names nothing and leans on a pronoun or on "the <noun>": the entities
-  of the last 8 turns (of that type) that the turn holds, each worth 0.9 for every turn since, 3 at
-  most.
+* ``meant``: where the question names nothing and leans on a pronoun or on "the <noun>": the
+  entities of the last 8 turns (of that type) that the turn holds, each worth 0.9 for every turn
+  since, 3 at most.
 * ``decay``: ``0.5 + 0.5 * 0.98**age`` in turns; 1 where the question points back or names a date.
 
 Source: Lethus (dynamic pruning, ghost graph, semantic decay), written anew. Otherwise than there:

@@ -11,6 +11,8 @@ from eunoe.pipeline.presets.lethes import plan_lethes
 from eunoe.pipeline.presets.lethus import plan_lethus
 
 Preset = Callable[[PresetChat], PresetPlan | None]
+BLOCK_PRESETS = frozenset({"lethe"})
+"""Presets whose choice stands in one quoted block, whatever the roles allow."""
 
 PRESETS: dict[str, Preset] = {
     "lethe": plan_lethe,

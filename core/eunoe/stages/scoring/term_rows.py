@@ -46,15 +46,23 @@ class TermMatrix:
         """Rows added up by group.
 
         Args:
-            group: Group number of each row, from 0, ascending; shape (n,).
+            group: Group number of each row, from 0; shape (n,).
         """
-        size = int(group[-1]) + 1 if group.size else 0
+        size = int(group.max()) + 1 if group.size else 0
         width = max(1, self.width)
         key, place = np.unique(group[self.rows] * width + self.terms, return_inverse=True)
         counts = np.bincount(place, weights=self.counts, minlength=key.size)
         indptr = np.zeros(size + 1, dtype=np.int64)
         np.cumsum(np.bincount(key // width, minlength=size), out=indptr[1:])
         return TermMatrix(indptr, key % width, np.asarray(counts, dtype=np.float64), self.width)
+
+    def picked(self, rows: NDArray[np.int64]) -> TermMatrix:
+        """Some of the rows, in the order given."""
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.zeros(rows.size + 1, dtype=np.int64)
+        np.cumsum(lengths, out=indptr[1:])
+        place = np.arange(int(indptr[-1])) + np.repeat(self.indptr[rows] - indptr[:-1], lengths)
+        return TermMatrix(indptr, self.terms[place], self.counts[place], self.width)
 
 
 class TermRows:

@@ -39,6 +39,13 @@ def test_rows_of_a_group_are_added_up():
     assert joined.counts.tolist() == [2, 2, 1]
 
 
+def test_some_rows_in_another_order():
+    picked = rows_of(*TEXTS).matrix().picked(np.array([2, 1, 0]))
+    assert picked.indptr.tolist() == [0, 2, 2, 4]
+    assert picked.terms.tolist() == [1, 2, 0, 1]
+    assert picked.counts.tolist() == [1, 1, 2, 1]
+
+
 def test_nothing():
     matrix = TermRows().matrix()
     assert matrix.joined(np.zeros(0, dtype=np.int64)).size == 0
