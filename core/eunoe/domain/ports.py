@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class TokenCounter(Protocol):
@@ -25,4 +25,57 @@ class TokenCounter(Protocol):
 
     def count_batch(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, as ``count`` would give them."""
+        ...
+
+
+class Embedder(Protocol):
+    """**Protocol:** turns texts into vectors whose cosine says how alike they are.
+
+    Synchronous and safe across threads. The same text gives the same vector, and embedders of one
+    name give the same vectors: both may be remembered by name and text for ever.
+    """
+
+    @property
+    def name(self) -> str:
+        """What embeds, model included, such as ``"minilm-int8"``."""
+        ...
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of a vector; None if that is only known after the first one."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Any]:
+        """One vector for each text, as a list or an array of floats of length 1.
+
+        Raises:
+            BackendError: the vectors cannot be had now.
+        """
+        ...
+
+
+class Labeller(Protocol):
+    """**Protocol:** a model that says what each message of a history is worth to a question.
+
+    Synchronous and safe across threads; it may take seconds, so it is never waited for unless asked.
+    """
+
+    @property
+    def name(self) -> str:
+        """What labels, model included."""
+        ...
+
+    def label(self, question: str, messages: Sequence[tuple[str, str]]) -> Sequence[float | None]:
+        """The worth of each message in [0, 1], 0.5 for neither needed nor useless.
+
+        Args:
+            question: what is asked now.
+            messages: role and text of each message, oldest first.
+
+        Returns:
+            One value for each message; None where the model says nothing.
+
+        Raises:
+            BackendError: the labels cannot be had now.
+        """
         ...

@@ -16,17 +16,19 @@ from eunoe.domain.message import Message
 from eunoe.domain.ports import TokenCounter
 from eunoe.stages.counting.message_cost import count_messages_batch
 from eunoe.stages.flags import read_flags
-from eunoe.stages.scoring.analysis import TextAnalysis, analyse_text
+from eunoe.stages.scoring.analysis import TextAnalysis, analyse_text, split_stamp
 from eunoe.wire.openai import read_message
 
 _ENTRY_OVERHEAD_BYTES = 900
 _SMALL_TEXT_FACTOR = 6
+_MEANING_HEAD = 6_000
+_MEANING_TAIL = 2_000
 
 
 class ContentEntry:
     """The facts of one content: the message, its tokens, its flags, its terms."""
 
-    __slots__ = ("analysis", "bytes", "counted_by", "message", "reading", "tokens")
+    __slots__ = ("analysis", "bytes", "counted_by", "meaning", "message", "reading", "tokens")
 
     def __init__(self, message: Message, size: int) -> None:
         self.message = message
@@ -34,6 +36,7 @@ class ContentEntry:
         self.tokens = -1
         self.counted_by = ""
         self.analysis: TextAnalysis | None = None
+        self.meaning: str | None = None
         self.reading: FlagReading | None = (
             read_flags(message.text) if message.role == "user" and message.text[:1] == "!" else None
         )
@@ -48,6 +51,28 @@ class ContentEntry:
                 text = f"{text}\n{calls}" if text else calls
             self.analysis = analyse_text(text, role=message.role, name=message.name)
         return self.analysis
+
+    def meant(self) -> str:
+        """What a model is shown of the message; found at first use."""
+        if self.meaning is None:
+            self.meaning = meaning_text(self.message)
+        return self.meaning
+
+
+def meaning_text(message: Message) -> str:
+    """What a model is shown of a message: its text, else its calls; empty for system messages.
+
+    A time at its head is left out, the middle of a long text is cut.
+    """
+    if message.is_system:
+        return ""
+    text = message.text.strip()
+    if not text and message.calls:
+        text = " ".join(f"{c.name} {c.arguments}" for c in message.calls)
+    text = split_stamp(text)[0]
+    if len(text) > _MEANING_HEAD + _MEANING_TAIL:
+        text = f"{text[:_MEANING_HEAD]}\n…\n{text[-_MEANING_TAIL:]}"
+    return text
 
 
 class ContentMemory:

@@ -11,13 +11,16 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom
 from eunoe.domain.errors import TimeIsOverError
 from eunoe.domain.message import Message
 from eunoe.pipeline.memory import ChatMemory, ContentEntry, ContentMemory, Grown
+from eunoe.pipeline.opinion_memory import OpinionMemory
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.scoring.index import RelevanceIndex
+from eunoe.stages.scoring.vectors import VectorTable
 from eunoe.stages.scoring.term_rows import TermRows
 from eunoe.stages.window import Timeline
 
@@ -59,6 +62,7 @@ class Transcript(Grown):
             begins, its tokens, and whether it is a system message.
         atom_of_message: which atom holds each message.
         atoms_before_turn: how many atoms stand before each turn.
+        vectors: the embeddings that are known, by the name of what embeds.
         used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call.
         thinking_mode: some message carries the reasoning that a provider wants back.
     """
@@ -77,6 +81,7 @@ class Transcript(Grown):
         self.atom_of_message = GrowingColumn()
         self.atoms_before_turn = GrowingColumn()
         self.index = RelevanceIndex()
+        self.vectors: dict[str, VectorTable] = {}
         self.rows = TermRows()
         self.used_ids: set[str | None] = set()
         self.called_ids: set[str | None] = set()
@@ -222,7 +227,8 @@ class PipelineMemory:
 
     Args:
         max_bytes: bound on all of it, in bytes, estimated from the sizes of the texts; facts are
-            kept for each token counter of the last few, and each may take half of this.
+            kept for each token counter of the last few, and each may take half of this; so may
+            embeddings.
         max_chats: recent chats whose grown part is kept.
     """
 
@@ -231,6 +237,8 @@ class PipelineMemory:
         self._contents: dict[str, ContentMemory] = {}
         self._lock = threading.Lock()
         self.chats: ChatMemory[Transcript] = ChatMemory(max_bytes // 2, max_chats)
+        self.vectors: OpinionMemory[NDArray[np.float32]] = OpinionMemory(max_bytes // 2)
+        self.labels: OpinionMemory[float] = OpinionMemory(max_bytes // 16)
 
     def contents(self, counted_by: str) -> ContentMemory:
         """The facts of contents as a counter counts them: requests that count otherwise share none."""
