@@ -141,7 +141,10 @@ def allowed_tokens(request: FilterRequest, valves: FilterValves) -> int:
 
 
 def settings_of(valves: FilterValves) -> Settings:
-    """The pipeline's settings; the water marks are kept in order."""
+    """The pipeline's settings; the water marks are kept in order.
+
+    Counts are scaled by family: what is too low here is refused by the provider.
+    """
     high = max(30, valves.cut_at_percent)
     low = min(max(5, valves.cut_to_percent), high - 1)
     return Settings(
@@ -154,6 +157,7 @@ def settings_of(valves: FilterValves) -> Settings:
         recall_floor=valves.recall_floor,
         pair_coherence=valves.pair_coherence or None,
         tool_penalty=valves.tool_penalty if valves.tool_penalty < 1.0 else None,
+        scale_by_family=True,
         read_flags=valves.read_flags,
         locked_flags=locked_flag_names(valves.locked_flags),
     )

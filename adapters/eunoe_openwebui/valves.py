@@ -18,126 +18,136 @@ class FilterValves(ForgivingModel):
     preset: Literal["balanced", "saver", "thorough", "window"] = Field(
         default="balanced",
         title="Preset",
-        description="**balanced** suits most chats. **saver** sends less. **thorough** searches "
-        "the whole chat for every question. **window** only keeps the newest turns.",
+        description="A ready choice for all that is left at 0 or **preset** below. **balanced**: "
+        "the newest messages stay, older ones come back when a question needs them. **saver**: "
+        "the same in half the room. **thorough**: picks from the whole chat for every question, "
+        "which costs more. **window**: the newest messages alone.",
     )
     max_tokens: int = Field(
         default=0,
         ge=0,
         le=100_000_000,
         title="Max tokens",
-        description="Most tokens a request may take, tools and the room for the answer included. "
-        "0: what the model's context window allows.",
+        description="The most that a request may take: messages, tools and the room for the answer "
+        "together. 1,000 tokens are about 750 English words. 0: what the model can hold.",
     )
     show_status: bool = Field(
         default=True,
         title="Show status line",
-        description="One line above each answer: how much was sent, recalled and left out.",
+        description="One line above each answer: what was sent, read from the provider's cache, "
+        "recalled, left out, and saved against sending the whole chat. ≈ marks an estimate.",
     )
     on_overflow: Literal["truncate", "keep", "refuse"] = Field(
         default="truncate",
-        title="If it cannot fit",
-        description="When the question alone is larger than the budget: **truncate** shortens it "
-        "with a visible mark, **keep** sends it whole, **refuse** answers with an error.",
+        title="If a message is too long",
+        description="When the newest message alone is more than may be sent: **truncate** shortens "
+        "it with a visible mark, **keep** sends it whole, **refuse** answers with an error.",
     )
     policy: Literal["preset", "stable", "relevance", "window", "off"] = Field(
         default="preset",
-        title="Policy",
-        description="**stable** keeps the provider's prompt cache and recalls what a question "
-        "needs. **relevance** chooses from the whole chat each time. **window** keeps the newest "
-        "turns. **off** only repairs what a provider would refuse.",
+        title="How messages are chosen",
+        description="**stable**: the newest messages, and older ones when a question needs them; "
+        "each request begins like the one before, so a provider's cache makes it cheap. "
+        "**relevance**: from the whole chat, anew each time. **window**: the newest ones. "
+        "**off**: all of them; only what a provider would refuse is repaired.",
     )
     recall: Literal["preset", "auto", "always", "never"] = Field(
         default="preset",
         title="Recall of older messages",
-        description="**auto** recalls when the recent part of the chat lacks what is asked for; "
-        "**always** and **never** overrule that.",
+        description="Older messages that are not sent any more can come back as a quote before the "
+        "question. **auto**: if the question needs what the newest messages lack. **always**: "
+        "with every question. **never**.",
     )
     context_percent: int = Field(
         default=0,
         ge=0,
         le=100,
         title="Share of the context window (%)",
-        description="How much of the model's window a request may fill, 1 to 100. 0: the preset's.",
+        description="How much of what the model can hold may be filled, 1 to 100; the rest is for "
+        "the answer. 0: the preset's.",
     )
     default_window: int = Field(
         default=8192,
         ge=256,
         le=100_000_000,
         title="Window of unknown models (tokens)",
-        description="Used when neither the model nor its settings tell the size of its window.",
+        description="How much a model is taken to hold if neither its server nor its settings say.",
     )
     answer_reserve: int = Field(
         default=0,
         ge=0,
         le=10_000_000,
         title="Room for the answer (tokens)",
-        description="Kept free when a request does not set `max_tokens` itself. "
-        "0: what the share of the window leaves.",
+        description="Kept free for the answer where a request does not set `max_tokens` itself. "
+        "0: only what the share of the window leaves.",
     )
     cut_at_percent: int = Field(
         default=0,
         ge=0,
         le=100,
         title="Cut when this full (%)",
-        description="30 to 100: how full the budget may get before old turns leave. "
-        "0: the preset's.",
+        description="30 to 100: how much of the allowed tokens the chat may fill before its oldest "
+        "messages are left out. 0: the preset's.",
     )
     cut_to_percent: int = Field(
         default=0,
         ge=0,
         le=95,
         title="Cut down to (%)",
-        description="5 to 95: what a cut leaves of the budget. Lower means fewer cuts, and so a "
-        "prompt cache that lives longer. 0: the preset's.",
+        description="5 to 95: how much of the allowed tokens is still filled after that. A low "
+        "value means fewer cuts, and each cut makes a provider's cache start anew. "
+        "0: the preset's.",
     )
     recall_percent: int = Field(
         default=0,
         ge=0,
         le=95,
         title="Room for recalled messages (%)",
-        description="Share of the budget that recalled messages may take. 0: the preset's.",
+        description="Share of the allowed tokens that recalled messages may take. 0: the preset's.",
     )
     deep_recall_percent: int = Field(
         default=0,
         ge=0,
         le=95,
-        title="Room for a deep recall (%)",
-        description="Share of the budget when a question plainly asks for what lies far back; "
-        "recent turns make room for that one answer. 0: the preset's.",
+        title="Room if a question is all about the past (%)",
+        description="The same for a question whose answer lies far back: for that one answer, "
+        "newer messages make room. 0: the preset's.",
     )
     recall_floor: float = Field(
-        default=0.05,
+        default=0.005,
         ge=0.0,
         le=1.0,
         title="Least relevance for recall",
-        description="0 to 1: older messages below this relevance are never recalled.",
+        description="0 to 1: messages that matter less than this share of the one that matters "
+        "most are not recalled.",
     )
     pair_coherence: float = Field(
         default=0.0,
         ge=0.0,
         le=1.0,
         title="Pair coherence",
-        description="0 to 1: how much of a question's relevance its answer inherits. 0: what the "
-        "policy has by itself.",
+        description="0 to 1: how much an answer counts because its question matters, and the other "
+        "way round.",
     )
     tool_penalty: float = Field(
         default=1.0,
         ge=0.0,
         le=1.0,
         title="Tool penalty",
-        description="0 to 1: factor on the relevance of tool calls and their results. 1: what the "
-        "policy has by itself.",
+        description="0 to 1: factor on how much results of tools matter. 1: as much as other text.",
     )
     read_flags: bool = Field(
         default=True,
         title="Read flags in messages",
-        description="Users may begin a message with `!pin`, `!full`, `!recent=6` and the like.",
+        description="Users may begin a message with `!pin` (always send this one), `!full` (send "
+        "as much as allowed), `!recall`, `!norecall`, `!recent=6`, `!target=4000` or `!why` (show "
+        "what was sent, and why). The model does not see flags.",
     )
     locked_flags: str = Field(
         default="none",
         title="Locked flags",
-        description="Flags that users may not use, separated by commas: `full, target`.",
+        description="Flags that users may not use, separated by commas, such as `full, target`. "
+        "**none**: they may use all.",
     )
     provider_rules: Literal[
         "auto",
@@ -153,37 +163,42 @@ class FilterValves(ForgivingModel):
         default="auto",
         title="Provider's rules",
         description="Which order of messages the provider accepts. **auto**: by the model's name. "
-        "**template**: local models whose chat template wants user and assistant in turn.",
+        "**template**: local models that want user and assistant in turn. **permissive**: any.",
     )
     model_overrides: str = Field(
         default="{}",
         title="Settings per model (JSON)",
-        description='Other values for some models: `{"llama*": {"max_tokens": 6000}}`. '
-        "Names may hold `*`; the first name that matches counts.",
+        description='Other values of these settings, by their short names, for some models: `{"'
+        'llama*": {"max_tokens": 6000, "preset": "saver"}}`. `*` stands for any letters; the first '
+        "name that matches counts.",
     )
     show_sources: bool = Field(
         default=False,
         title="Show recalled messages as sources",
-        description="Lists what was recalled under the answer, like the sources of a document.",
+        description="Lists what was recalled under the answer, like the sources of a document. "
+        "A `[1]` in the answer then links to the first of them.",
     )
     deadline_seconds: float = Field(
         default=10.0,
         ge=0.1,
         le=120.0,
         title="Deadline (seconds)",
-        description="If it takes longer than this, the chat is sent as it is.",
+        description="How long choosing may take. After a little more than half of it the newest "
+        "messages are sent without a look at the older ones; if not even that is done in time, "
+        "the chat is sent as it is. The status line says so.",
     )
     ledger_file: str = Field(
         default="none",
         title="Ledger file",
-        description="A file on the server to which a line of JSON is added for each turn: tokens "
-        "and cost by chat, no text. Needs the installed package eunoe. **none**: in memory alone.",
+        description="A file on the server that gets a line of JSON for each turn: the chat's id, "
+        "tokens and cost, no text. Needs the package eunoe installed beside Open WebUI. "
+        "**none**: sums are kept in memory alone.",
     )
     redis_url: str = Field(
         default="none",
         title="Redis for the ledger",
-        description="Address of a Redis server, `redis://host:6379/0`, that adds the ledger up "
-        "over several workers. Needs the installed packages eunoe and redis. **none**: in memory.",
+        description="A Redis server, such as `redis://host:6379/0`, that adds tokens and cost up "
+        "for all workers. Needs the packages eunoe and redis. **none**: each worker for itself.",
         json_schema_extra={"input": {"type": "password"}},
     )
     priority: int = Field(
@@ -207,19 +222,20 @@ class FilterUserValves(ForgivingModel):
     enabled: bool = Field(
         default=True,
         title="Manage the context of my chats",
-        description="Off: everything is sent, until the model refuses it.",
+        description="Off: the whole chat is sent each time, until the model refuses it.",
     )
     max_tokens: int = Field(
         default=0,
         ge=0,
         le=100_000_000,
         title="Max tokens",
-        description="Send at most this much in my chats. 0: what the administrator set.",
+        description="Send at most this much in my chats; 1,000 tokens are about 750 English words. "
+        "0: what the administrator set.",
     )
     show_status: bool = Field(
         default=True,
         title="Show status line",
-        description="One line above each answer, if the administrator allows it.",
+        description="One line above each answer: what was sent, recalled and left out.",
     )
 
 
@@ -242,7 +258,7 @@ FILTER_PRESETS = {
         recall="auto",
         context_percent=85,
         cut_at_percent=100,
-        cut_to_percent=40,
+        cut_to_percent=35,
         recall_percent=15,
         deep_recall_percent=80,
     ),

@@ -9,7 +9,7 @@ import pytest
 
 from e2e import setup_host
 from e2e.host import ADMIN_EMAIL, ADMIN_PASSWORD, Host, start_host
-from e2e.talk import FILTER, PLAIN_MODEL, WINDOW, WINDOW_MODEL
+from e2e.talk import FILTER, PLAIN_MODEL, PRICED_MODEL, WINDOW, WINDOW_MODEL
 from e2e.upstream import Upstream
 from e2e.webapi import WebApi
 
@@ -31,10 +31,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def upstream() -> Iterator[Upstream]:
-    """The provider; one model tells its window, one does not."""
+    """The provider; one model tells its window, one does not, and one has a list price."""
     common = {"object": "model", "owned_by": "nobody", "created": 0}
     told = {"id": WINDOW_MODEL, "max_model_len": WINDOW, **common}
-    provider = Upstream(models=(told, {"id": PLAIN_MODEL, **common}))
+    others = ({"id": name, **common} for name in (PLAIN_MODEL, PRICED_MODEL))
+    provider = Upstream(models=(told, *others))
     provider.start()
     yield provider
     provider.stop()

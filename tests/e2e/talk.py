@@ -9,6 +9,7 @@ from typing import Any
 FILTER = "eunoe"
 WINDOW_MODEL = "paper-4k"
 PLAIN_MODEL = "paper"
+PRICED_MODEL = "gpt-4o"
 WINDOW = 4096
 
 _WORDS = (

@@ -19,7 +19,7 @@ title: eunoe, broken on purpose
 from eunoe_openwebui import Filter as Whole
 
 class Filter(Whole):
-    def _work(self, request, valves):
+    def _work(self, *given):
         raise RuntimeError("secret of the chat")
 '''
 INLET_ALONE = '''"""
@@ -30,6 +30,14 @@ from eunoe_openwebui import Filter as Whole
 class Filter(Whole):
     inlet = Whole.request
     request = None
+'''
+SWITCH = '''"""
+title: eunoe, as a switch in each chat
+"""
+from eunoe_openwebui import Filter as Whole
+
+class Filter(Whole):
+    toggle = True
 '''
 JUNK = {
     "max_tokens": "lots",
@@ -99,6 +107,17 @@ def test_a_filter_that_fails_lets_the_chat_through(admin: WebApi, host: Host) ->
     log = host.log.read_text(errors="replace")
     assert "eunoe failed (RuntimeError)" in log
     assert "secret of the chat" not in log
+
+
+def test_as_a_switch_it_runs_where_it_is_switched_on(admin: WebApi, fresh: Upstream) -> None:
+    with admin.paused(FILTER), admin.installed("switch", "switch", SWITCH):
+        admin.set_valves("switch", {"max_tokens": 300})
+        off = admin.ask(PLAIN_MODEL, words(2000, 3))
+        on = admin.ask(PLAIN_MODEL, words(2000, 3), filter_ids=["switch"])
+    assert off.status_lines == []
+    assert on.status_lines
+    assert fresh.requests[0].tokens > 2000
+    assert fresh.requests[1].tokens <= 300
 
 
 def test_inlet_alone_fits_the_chat_and_counts_the_models_prompt(

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies
 from pydantic_core import PydanticUndefined
 
+from eunoe.domain.settings import Settings
+from eunoe_openwebui.fit import settings_of
 from eunoe_openwebui.valves import (
     FILTER_PRESETS,
     FilterUserValves,
@@ -96,3 +99,80 @@ def test_a_preset_fills_what_is_left_to_it() -> None:
 def test_overrides_by_model(overrides: str, model: str, expected: int) -> None:
     valves = resolve_valves(FilterValves(max_tokens=100, model_overrides=overrides), model)
     assert valves.max_tokens == expected
+
+
+def office_chat() -> list[dict[str, Any]]:
+    """A long chat of small subjects with a fact near its beginning, and a question about it."""
+    messages = [{"role": "user", "content": "Our PostgreSQL database has port 54329 on atlas."}]
+    messages.append({"role": "assistant", "content": "Noted: atlas, port 54329."})
+    for number in range(150):
+        subject = ("summer party", "coffee machine", "fire drill", "trade fair")[number % 4]
+        draft = f"A draft about the {subject} of week {number}: who comes, when, what to bring. "
+        messages.append({"role": "user", "content": f"Draft a note: {subject}, week {number}."})
+        messages.append({"role": "assistant", "content": draft * 4})
+    return [*messages, {"role": "user", "content": "Which port has our PostgreSQL database?"}]
+
+
+def sent_by(plugin: Any, question: str, **valves: Any) -> tuple[list[dict[str, Any]], int]:
+    """What is sent of the chat for a question, and how many tokens it has."""
+    chat = [*office_chat()[:-1], {"role": "user", "content": question}]
+    metadata: dict[str, Any] = {"chat_id": ""}
+    body = {"model": "own", "messages": chat}
+    model = {"id": "own", "max_model_len": 4000}
+    given = {"__metadata__": metadata, "__model__": model}
+    sent = plugin.call("request", body, valves=valves, **given)["messages"]
+    return sent, metadata["eunoe"]["counted"]
+
+
+FACT_QUESTION = "Which port has our PostgreSQL database?"
+OTHER_QUESTION = "Thanks, go on."
+
+
+@pytest.mark.parametrize(
+    ("preset", "share", "recalls"),
+    [("balanced", 85, True), ("saver", 50, True), ("thorough", 90, True), ("window", 85, False)],
+)
+def test_a_preset_does_what_it_says(plugin: Any, preset: str, share: int, recalls: bool) -> None:
+    sent, tokens = sent_by(plugin, FACT_QUESTION, preset=preset)
+    assert ("54329" in str(sent)) is recalls
+    assert tokens <= 4000 * share // 100
+    _, plain = sent_by(plugin, OTHER_QUESTION, preset=preset)
+    assert 4000 * share // 100 * 0.25 < plain <= 4000 * share // 100
+    assert f"of {4 * share / 100:g}k" in plugin.status
+
+
+def test_the_saver_sends_less(plugin: Any) -> None:
+    sizes = [sent_by(plugin, OTHER_QUESTION, preset=name)[1] for name in ("saver", "balanced")]
+    assert sizes[0] < sizes[1]
+
+
+@pytest.mark.parametrize("preset", ["balanced", "saver", "window"])
+def test_what_a_preset_keeps_begins_alike_in_two_requests(plugin: Any, preset: str) -> None:
+    first, _ = sent_by(plugin, OTHER_QUESTION, preset=preset)
+    again, _ = sent_by(plugin, "And what else?", preset=preset)
+    assert first[:-1] == again[:-1]
+
+
+def test_only_the_thorough_one_recalls_for_every_question(plugin: Any) -> None:
+    def old(preset: str) -> bool:
+        sent, _ = sent_by(plugin, "The fire drill of week 3?", preset=preset)
+        return "week 3:" in str(sent)
+
+    assert old("thorough")
+    assert not old("window")
+
+
+def test_the_marks_and_the_shares_reach_the_settings() -> None:
+    for name, preset in FILTER_PRESETS.items():
+        settings = settings_of(resolve_valves(FilterValves(preset=name), "own"))
+        assert settings.policy == preset.policy
+        assert settings.recall == preset.recall
+        assert settings.low_water == preset.cut_to_percent / 100
+        assert settings.high_water == preset.cut_at_percent / 100
+        assert settings.recall_share == preset.recall_percent / 100
+        assert settings.deep_recall_share == preset.deep_recall_percent / 100
+
+
+def test_the_balanced_preset_is_what_the_core_does_by_itself() -> None:
+    settings = settings_of(resolve_valves(FilterValves(), "own"))
+    assert replace(settings, scale_by_family=False) == Settings()
