@@ -40,15 +40,13 @@ class FilterOutcome:
         messages: to send.
         report: of the pipeline.
         notes: on this turn, for its next step.
-        sent: tokens of the request, the model's own prompt included.
-        allowed: tokens that it may take, the same included.
+        allowed: tokens that it may take, the model's own prompt included; a flag may lower it.
         read: what was given, with the flags that an earlier step of the turn took out.
     """
 
     messages: list[Any]
     report: Report
     notes: TurnNotes
-    sent: int
     allowed: int
     read: list[Mapping[str, Any]]
 
@@ -119,8 +117,7 @@ def fit_request(
         notes=next_turn_notes(
             request.earlier, messages, result.placements, result.report, counted, forecast
         ),
-        sent=math.ceil(counted * factor),
-        allowed=allowed,
+        allowed=min(allowed, math.ceil((result.report.budget + prompt_tokens) * factor)),
         read=messages,
     )
 

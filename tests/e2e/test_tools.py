@@ -12,6 +12,8 @@ from e2e.upstream import Json, Reply, Upstream
 from e2e.webapi import WebApi
 
 BUDGET = 2500
+STEP = 600
+"""More tokens than a step of the tool below adds."""
 TOOL = '''
 class Tools:
     def look_up(self, topic: str) -> str:
@@ -79,7 +81,8 @@ def test_what_was_recalled_stays_through_a_tool_loop(
         admin.ask(worker, question, last, tool_ids=[archive], params={})
     assert len(fresh.requests) == 3
     for before, after in itertools.pairwise(fresh.requests):
-        assert after.messages[: len(before.messages)] == before.messages
+        if before.tokens + STEP <= BUDGET:  # else it makes room
+            assert after.messages[: len(before.messages)] == before.messages
     for seen in fresh.requests:
         assert seen.problems == ()
         assert seen.tokens <= BUDGET
@@ -92,7 +95,8 @@ def test_flags_count_in_every_step(admin: WebApi, fresh: Upstream, archive: str)
     with admin.workspace_model("worker", PLAIN_MODEL) as worker:
         last = admin.import_chat(worker, office_chat() * 2)
         question = f"!target={BUDGET} Look the notes up."
-        admin.ask(worker, question, last, tool_ids=[archive], params={})
+        turn = admin.ask(worker, question, last, tool_ids=[archive], params={})
+    assert all(" of 2.5k" in line for line in turn.status_lines)
     assert len(fresh.requests) == 4
     for seen in fresh.requests:
         assert seen.problems == ()
