@@ -6,24 +6,30 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Literal
 
 from eunoe.domain.budget import Budget, TokenBudget
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.errors import BudgetError, SettingsError
-from eunoe.domain.ports import TokenCounter
+from eunoe.domain.ports import Embedder, Labeller, TokenCounter
 from eunoe.domain.profile import profile_of
-from eunoe.domain.report import Overrun, Placement
+from eunoe.domain.report import Overrun
 from eunoe.domain.settings import POLICY_NAMES, Settings
+from eunoe.pipeline.advice import make_advisers
 from eunoe.pipeline.fitting import fit_view, list_tokens, shorten_turn
 from eunoe.pipeline.forecasting import allowed_by_price, forecast_of
+from eunoe.pipeline.ground import (
+    limit_by_flags,
+    model_counter,
+    nothing_to_change,
+    settings_by_flags,
+)
 from eunoe.pipeline.memory import count_entries
 from eunoe.pipeline.policies import decide_in_time, whole_view
 from eunoe.pipeline.reporting import make_report
 from eunoe.pipeline.request import Request, strip_flags
-from eunoe.pipeline.result import OrchestratorResult
-from eunoe.pipeline.slots import Slot
+from eunoe.pipeline.result import OrchestratorResult, placements_of
 from eunoe.pipeline.transcript import (
     PipelineMemory,
     Transcript,
@@ -34,8 +40,6 @@ from eunoe.pipeline.view import Built, View
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PriceLookup
 from eunoe.stages.counting.message_cost import count_tools
-from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
-from eunoe.stages.validity import check_messages
 
 OnOverflow = Literal["raise", "truncate", "keep"]
 OVERFLOW_CHOICES = ("raise", "truncate", "keep")
@@ -57,8 +61,15 @@ class ContextOrchestrator:
         flag_cap: tokens to which flags such as ``!full`` may raise the budget; by default no flag
             raises it.
         prices: what models cost, for a budget in money; by default their list prices.
-
         memory: what is remembered between requests; by default the process shares one.
+        embedder: lets likeness of meaning count beside words. A history is embedded after the
+            answer, once it passes half of the budget; a request embeds its question alone.
+        embed_in_request: embed what is missing of the history in the request, however long it
+            takes; for embedders in this process.
+        embed_timeout: seconds that a request waits for its question's vector.
+        labeller: a model that labels the history by worth to the question, when ``prepare`` is
+            called.
+        label_timeout: seconds that a request asks and waits for labels itself; None does not.
 
     Raises:
         SettingsError: a setting is not allowed.
@@ -74,6 +85,11 @@ class ContextOrchestrator:
         flag_cap: int | None = None,
         prices: PriceLookup | None = None,
         memory: PipelineMemory | None = None,
+        embedder: Embedder | None = None,
+        embed_in_request: bool = False,
+        embed_timeout: float = 0.5,
+        labeller: Labeller | None = None,
+        label_timeout: float | None = None,
     ) -> None:
         if on_overflow not in OVERFLOW_CHOICES:
             raise SettingsError("on_overflow", on_overflow, ", ".join(OVERFLOW_CHOICES))
@@ -84,6 +100,14 @@ class ContextOrchestrator:
         self._flag_cap = flag_cap
         self.prices: PriceLookup = prices if prices is not None else list_prices()
         self._memory = memory if memory is not None else process_memory()
+        self._advisers = make_advisers(
+            self._memory,
+            embedder,
+            labeller,
+            embed_in_request=embed_in_request,
+            embed_timeout=embed_timeout,
+            label_timeout=label_timeout,
+        )
 
     async def process(
         self,
@@ -187,7 +211,7 @@ class ContextOrchestrator:
             known = len(transcript.entries)
             if known < len(finished):
                 transcript.grow(finished[known:])
-            limit = self._limit_by_flags(limit, flags.now.full, flags.now.target)
+            limit = limit_by_flags(limit, flags.now, self._flag_cap)
             request = Request(
                 raws=flags.raws,
                 entries=flags.entries,
@@ -195,28 +219,37 @@ class ContextOrchestrator:
                 profile=profile_of(model_id, profile),
                 counter=counter,
                 memory=contents,
-                settings=_settings_by_flags(
-                    self.settings, flags.now.pair_coherence, flags.now.tool_penalty
-                ),
+                settings=settings_by_flags(self.settings, flags.now),
                 flags=flags,
                 allowed=max(0, limit - tool_tokens - reserve) if limit else None,
                 expired=expired if expired is not None else _never,
+                advisers=self._advisers,
             )
-            return self._answer(
+            result = self._answer(
                 conversation, request, flags.now.policy or name, limit, tool_tokens, reserve
             )
+            newest = flags.entries[len(finished) :]
+            self._advisers.learn(transcript, newest, result.report.tokens_before, limit)
+            return result
         finally:
             self._memory.chats.release(transcript)
 
     def drain(self) -> None:
-        """Finish the work that is done after an answer. There is none without a summariser."""
+        """Finish the work that is done after an answer: what is left to be embedded."""
+        self._advisers.drain()
 
-    def _limit_by_flags(self, limit: int, full: bool, target: int | None) -> int:
-        """The limit with ``!full`` and ``!target`` applied; never above the operator's cap."""
-        if not limit or not (full or target):
-            return min(limit, target) if limit and target else limit or (target or 0)
-        cap = max(limit, self._flag_cap or 0)
-        return cap if full else min(cap, target or cap)
+    async def prepare(self, conversation: Conversation) -> bool:
+        """Before a request, off the event loop: embed the chat and have it labelled.
+
+        Returns:
+            Whether all of it worked; if not, the request does without.
+        """
+        contents = self._memory.contents("")
+        entries = contents.read_all(conversation.raw)
+        read = strip_flags(conversation.raw, entries, contents, self.settings).entries
+        start = last_turn_start(read)
+        asked = next((e for e in read[start:] if e.message.role == "user"), None)
+        return await asyncio.to_thread(self._advisers.prepare, read[:start], asked)
 
     def _answer(
         self,
@@ -229,7 +262,7 @@ class ContextOrchestrator:
     ) -> OrchestratorResult:
         before = list_tokens(request)
         fits = request.allowed is None or before <= request.allowed
-        if fits and _is_fine(request):
+        if fits and nothing_to_change(request):
             view, built, overrun = None, None, None
         else:
             try:
@@ -256,7 +289,7 @@ class ContextOrchestrator:
         return OrchestratorResult(
             conversation=sent,
             report=report,
-            place=partial(_placements, conversation, slots),
+            place=partial(placements_of, conversation, slots),
             foresee=partial(forecast_of, request, report),
         )
 
@@ -266,7 +299,7 @@ class ContextOrchestrator:
         """The whole history if that fits, else the policy's view, else the turn alone."""
         if fits or policy == "off":
             view = whole_view(request)
-            built = fit_view(request, view) if policy != "off" else _build_whole(request, view)
+            built = fit_view(replace(request, allowed=None) if policy == "off" else request, view)
             if request.allowed is None or built.tokens <= request.allowed or policy == "off":
                 return view, built, None
         view = decide_in_time(request, policy)
@@ -276,47 +309,5 @@ class ContextOrchestrator:
         return shorten_turn(request, self.on_overflow)
 
 
-def _placements(conversation: Conversation, slots: Sequence[Slot] | None) -> tuple[Placement, ...]:
-    """Where each message of the output comes from; without slots the input went through whole."""
-    if slots is None:
-        return tuple(Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw))
-    return tuple(
-        Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate) for s in slots
-    )
-
-
 def _never() -> bool:
     return False
-
-
-@lru_cache(maxsize=512)
-def model_counter(model_id: str | None, scale_by_family: bool) -> TokenCounter:
-    """The counter of a model: its own tokenizer, else the common one, scaled only if asked for."""
-    counter = find_tokenizer(family_of(model_id))
-    return counter if counter.exact or scale_by_family else find_tokenizer("o200k")
-
-
-def _build_whole(request: Request, view: View) -> Built:
-    return fit_view(replace_allowed(request), view)
-
-
-def replace_allowed(request: Request) -> Request:
-    """The request without a limit."""
-    return replace(request, allowed=None)
-
-
-def _is_fine(request: Request) -> bool:
-    """Nothing to change: no flag to strip or to follow, and no rule broken."""
-    if request.flags.stripped or request.flags.now.context is not None:
-        return False
-    if any(f.drop for f in request.flags.by_message.values()):
-        return False
-    return not check_messages(request.messages, request.profile)
-
-
-def _settings_by_flags(
-    settings: Settings, pair_coherence: float | None, tool_penalty: float | None
-) -> Settings:
-    if pair_coherence is not None:
-        settings = replace(settings, pair_coherence=pair_coherence)
-    return settings if tool_penalty is None else replace(settings, tool_penalty=tool_penalty)

@@ -71,8 +71,13 @@ def score_history(request: Request) -> Scored:
     size = request.turn_start
     if request.question is None or not size:
         return Scored(np.zeros(size))
-    query = request.entries[request.question].analysed()
-    answer = request.transcript.indexed(request.expired).relevance(query, upto=size)
+    question = request.entries[request.question]
+    index = request.transcript.indexed(request.expired)
+    advice = request.advisers.ask(request.transcript, question, request.expired)
+    request.notes.extend(advice.warnings)
+    answer = index.relevance(
+        question.analysed(), upto=size, likeness=advice.likeness, labels=advice.labels
+    )
     values = adjust_by_settings(request, answer.values)
     return Scored(weigh_by_flags(request, values), answer)
 

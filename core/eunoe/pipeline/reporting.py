@@ -46,6 +46,7 @@ def make_report(
         mended=tuple(built.mended) if built else (),
         warnings=(
             *request.flags.warnings,
+            *dict.fromkeys(request.notes),
             *(view.warnings if view else ()),
             *_lost_by_size(lost),
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from eunoe.domain.message import Message
 from eunoe.domain.ports import TokenCounter
 from eunoe.domain.profile import ProviderProfile
 from eunoe.domain.settings import Settings
+from eunoe.pipeline.advice import NO_ADVISERS, Advisers
 from eunoe.pipeline.memory import ContentEntry, ContentMemory, count_entries
 from eunoe.pipeline.transcript import (
     Transcript,
@@ -112,6 +113,8 @@ class Request:
         flags: what was read of the flags.
         allowed: tokens allowed for messages and list framing; None without a limit.
         expired: whether the time for scoring is over.
+        advisers: models that say more of the history than its words.
+        notes: what went wrong on the way, for the report's warnings.
     """
 
     raws: tuple[Mapping[str, Any], ...]
@@ -124,6 +127,8 @@ class Request:
     flags: ReadFlags
     allowed: int | None
     expired: Callable[[], bool]
+    advisers: Advisers = NO_ADVISERS
+    notes: list[str] = field(default_factory=list)
 
     @property
     def turn_start(self) -> int:

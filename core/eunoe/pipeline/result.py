@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.report import Placement, Report
+from eunoe.pipeline.slots import Slot
 from eunoe.stages.accounting.forecast import RequestForecast
 
 
@@ -42,3 +43,14 @@ class OrchestratorResult:
     def token_count(self) -> int:
         """Tokens of the list to send, framing and tools included."""
         return self.report.tokens_after
+
+
+def placements_of(
+    conversation: Conversation, slots: Sequence[Slot] | None
+) -> tuple[Placement, ...]:
+    """Where each message of the output comes from; without slots the input went through whole."""
+    if slots is None:
+        return tuple(Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw))
+    return tuple(
+        Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate) for s in slots
+    )

@@ -20,8 +20,8 @@ from eunoe.pipeline.memory import ChatMemory, ContentEntry, ContentMemory, Grown
 from eunoe.pipeline.opinion_memory import OpinionMemory
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.scoring.index import RelevanceIndex
-from eunoe.stages.scoring.vectors import VectorTable
 from eunoe.stages.scoring.term_rows import TermRows
+from eunoe.stages.scoring.vectors import VectorTable
 from eunoe.stages.window import Timeline
 
 _CHECK_EVERY = 64

@@ -1,0 +1,99 @@
+"""What models add to the words: likeness by embeddings, worth by labels. Both may be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eunoe.domain.ports import Embedder, Labeller
+from eunoe.pipeline.embedding import HistoryEmbedder
+from eunoe.pipeline.labelling import HistoryLabeller
+from eunoe.pipeline.memory import ContentEntry
+from eunoe.pipeline.transcript import PipelineMemory, Transcript
+
+ADVICE_FROM_SHARE = 0.5
+"""Share of the budget from which on a chat is embedded: shorter ones may never need it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advice:
+    """What was said of the finished messages, each of shape (n,) with NaN for nothing, or None."""
+
+    likeness: NDArray[np.float64] | None = None
+    labels: NDArray[np.float64] | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advisers:
+    """The models that were given; none by default."""
+
+    embedder: HistoryEmbedder | None = None
+    labeller: HistoryLabeller | None = None
+
+    def ask(
+        self, transcript: Transcript, question: ContentEntry, expired: Callable[[], bool]
+    ) -> Advice:
+        """What they say of the finished turns, as far as it is known in time."""
+        likeness = labels = None
+        warnings = ["", ""]
+        if self.embedder is not None:
+            likeness, warnings[0] = self.embedder.likeness(transcript, question, expired)
+        if self.labeller is not None:
+            labels, warnings[1] = self.labeller.labels(transcript.entries, question)
+        return Advice(likeness, labels, tuple(w for w in warnings if w))
+
+    def learn(
+        self, transcript: Transcript, newest: Sequence[ContentEntry], tokens: int, limit: int
+    ) -> None:
+        """After an answer: have the chat embedded, once it is of a size to be cut some day."""
+        if self.embedder is not None and 0 < limit * ADVICE_FROM_SHARE < tokens:
+            self.embedder.learn(transcript, newest)
+
+    def prepare(self, entries: Sequence[ContentEntry], question: ContentEntry | None) -> bool:
+        """Before a request, and for as long as it takes: embed it all, have it labelled."""
+        done = True
+        if self.embedder is not None:
+            done = self.embedder.embed_all([*entries, *([question] if question else [])])
+        if self.labeller is not None and question is not None:
+            done = self.labeller.prepare(entries, question) and done
+        return done
+
+    def drain(self) -> None:
+        """Finish what is done after an answer."""
+        if self.embedder is not None:
+            self.embedder.drain()
+
+
+NO_ADVISERS = Advisers()
+
+
+def make_advisers(
+    memory: PipelineMemory,
+    embedder: Embedder | None,
+    labeller: Labeller | None,
+    *,
+    embed_in_request: bool,
+    embed_timeout: float,
+    label_timeout: float | None,
+) -> Advisers:
+    """The advisers of an orchestrator.
+
+    Raises:
+        SettingsError: a time-out is not above 0.
+    """
+    if embedder is None and labeller is None:
+        return NO_ADVISERS
+    return Advisers(
+        HistoryEmbedder(
+            embedder, memory.vectors, in_request=embed_in_request, timeout=embed_timeout
+        )
+        if embedder is not None
+        else None,
+        HistoryLabeller(labeller, memory.labels, timeout=label_timeout)
+        if labeller is not None
+        else None,
+    )
