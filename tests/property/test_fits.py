@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from ask import ask, sent_by
 from eunoe import BudgetError
 from judge import count_list, current_turn
-from strategies import Raw, budgets, chats, policies, profiles
+from strategies import POLICIES, Raw, budgets, chats, policies, profiles
 
 pytestmark = pytest.mark.property
 
-CUTTING = st.sampled_from(["stable", "relevance", "window"])
+CUTTING = st.sampled_from([name for name in POLICIES if name != "off"])
 
 
 def budget_for(data: st.DataObject, messages: list[Raw]) -> int:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from eunoe.domain.errors import SettingsError
-from eunoe.domain.settings import Settings
+from eunoe.domain.settings import POLICY_NAMES, Settings
 
 SHARES = (
     "high_water",
@@ -27,7 +27,7 @@ def test_shares_out_of_range_name_value_and_range(name, value):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"policy": "best"}, "policy is 'best'; allowed: stable, relevance, window, off"),
+        ({"policy": "best"}, f"policy is 'best'; allowed: {', '.join(POLICY_NAMES)}"),
         ({"recall": "maybe"}, "recall is 'maybe'; allowed: auto, always, never"),
         ({"high_water": 0.2}, "high_water is 0.2; allowed: from 0.3 to 1"),
         ({"high_water": 0.5, "low_water": 0.5}, "low_water is 0.5; allowed: below high_water 0.5"),

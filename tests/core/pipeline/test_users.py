@@ -165,7 +165,7 @@ def test_a_question_of_another_type_is_not_lost(content):
     ("given", "said_"),
     [
         ({"profile": "claude"}, "profile is 'claude'; allowed: openai, "),
-        ({"policy": "best"}, "policy is 'best'; allowed: stable, relevance, window, off"),
+        ({"policy": "best"}, "policy is 'best'; allowed: stable, relevance, window, "),
     ],
 )
 def test_unknown_names_say_what_is_known(given, said_):

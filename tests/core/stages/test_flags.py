@@ -8,6 +8,9 @@ from eunoe.domain.flag import NO_FLAGS, FlagReading, Flags
 from eunoe.stages.flags import FLAG_NAMES, flags_in_force, lock_flags, read_flags
 
 
+POLICIES = "stable, relevance, window, lethe, lethes, dycp, lethus"
+
+
 @pytest.mark.parametrize(
     ("text", "flags", "rest"),
     [
@@ -122,8 +125,8 @@ def test_other_text_is_left_whole(text):
         ("!tool_penalty=2 hi", "!tool_penalty=2: allowed are numbers from 0 to 1"),
         ("!pair_coherence=inf hi", "!pair_coherence=inf: allowed are numbers from 0 to 1"),
         ("!pin=maybe hi", "!pin=maybe: it is a switch; allowed: nothing, true or false"),
-        ("!policy=best hi", "!policy=best: allowed are stable, relevance, window"),
-        ("!policy=off hi", "!policy=off: allowed are stable, relevance, window"),
+        ("!policy=best hi", f"!policy=best: allowed are {POLICIES}"),
+        ("!policy=off hi", f"!policy=off: allowed are {POLICIES}"),
         ("!tag= hi", "!tag needs a value, such as !tag=stable"),
         ('!tag="" hi', "!tag needs a value, such as !tag=stable"),
     ],
