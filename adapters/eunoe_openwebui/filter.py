@@ -22,6 +22,7 @@ from eunoe_openwebui.hostfacts import host_runs_request_hook
 from eunoe_openwebui.lastview import ViewMemory
 from eunoe_openwebui.ledgers import LedgerBook
 from eunoe_openwebui.money import money_account, money_line
+from eunoe_openwebui.presets import resolve_valves
 from eunoe_openwebui.status import (
     pinned_number,
     recalled_number,
@@ -32,7 +33,7 @@ from eunoe_openwebui.status import (
 )
 from eunoe_openwebui.turn import read_turn_notes, write_turn_notes
 from eunoe_openwebui.usage import UsageBook, measure_turn, reported_usage
-from eunoe_openwebui.valves import FilterUserValves, FilterValves, resolve_valves, unless_none
+from eunoe_openwebui.valves import FilterUserValves, FilterValves, unless_none
 from eunoe_openwebui.why import why_events
 from eunoe_openwebui.window import priced_model_id
 

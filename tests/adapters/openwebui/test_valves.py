@@ -7,14 +7,10 @@ import pytest
 from hypothesis import given, strategies
 from pydantic_core import PydanticUndefined
 
-from eunoe.domain.settings import Settings
+from eunoe.domain.settings import POLICY_NAMES, Settings
 from eunoe_openwebui.fit import settings_of
-from eunoe_openwebui.valves import (
-    FILTER_PRESETS,
-    FilterUserValves,
-    FilterValves,
-    resolve_valves,
-)
+from eunoe_openwebui.presets import FILTER_PRESETS, resolve_valves
+from eunoe_openwebui.valves import FilterUserValves, FilterValves
 
 JUNK = strategies.one_of(
     strategies.none(),
@@ -139,6 +135,14 @@ def test_a_preset_does_what_it_says(plugin: Any, preset: str, share: int, recall
     _, plain = sent_by(plugin, OTHER_QUESTION, preset=preset)
     assert 4000 * share // 100 * 0.25 < plain <= 4000 * share // 100
     assert f"of {4 * share / 100:g}k" in plugin.status
+
+
+@pytest.mark.parametrize("policy", POLICY_NAMES)
+def test_every_way_of_choosing_can_be_set(plugin: Any, policy: str) -> None:
+    sent, tokens = sent_by(plugin, FACT_QUESTION, policy=policy)
+    assert plugin.instance.valves.policy == policy
+    assert sent[-1]["content"].endswith(FACT_QUESTION)
+    assert (tokens <= 3400) is (policy != "off")
 
 
 def test_the_saver_sends_less(plugin: Any) -> None:
