@@ -150,7 +150,8 @@ class RelevanceIndex:
     ) -> Relevance:
         """Relevance of the messages [0, upto) to a question.
 
-        ``r = 1/(1 + exp(offset - sum_k w_k x_k))`` over the signals of `SignalWeights`.
+        ``r = 1/(1 + exp(share (offset - sum_k w_k x_k)))`` over the signals of `SignalWeights`;
+        ``share`` is 1 without embeddings.
 
         Args:
             query: Analysis of the question.
@@ -182,7 +183,9 @@ class RelevanceIndex:
         score = np.zeros(n)
         for part in parts.values():
             score += part
-        values = 1.0 / (1.0 + np.exp(np.clip(self.settings.offset - score, -500.0, 500.0)))
+        share = self.settings.vector_share if "vector" in parts else 1.0
+        against = share * (self.settings.offset - score)
+        values = 1.0 / (1.0 + np.exp(np.clip(against, -500.0, 500.0)))
         return Relevance(np.asarray(values), parts, profile)
 
     def bm25(self, query: TextAnalysis, *, upto: int | None = None) -> NDArray[np.float64]:

@@ -66,6 +66,8 @@ class ScoringSettings:
         max_groups: Thesaurus groups of the question that are used (the rarest).
         date_falloff: Days after which a date's pull falls to 1/e.
         vector_near: How much the likeness of a neighbour counts for a message, 0 to 1.
+        vector_share: Share of all log-odds that counts where there are embeddings: words and
+            meaning say the same in part.
         segment_gap: Minutes of silence that start a new segment.
         segment_size: Messages of a segment where nothing is dated.
         offset: Log-odds at which relevance is one half.
@@ -80,7 +82,8 @@ class ScoringSettings:
     max_terms: int = 32
     max_groups: int = 16
     date_falloff: float = 7.0
-    vector_near: float = 0.2
+    vector_near: float = 0.1
+    vector_share: float = 0.75
     segment_gap: int = 240
     segment_size: int = 24
     offset: float = 10.0
