@@ -11,7 +11,7 @@ import pytest
 
 from e2e import setup_host
 from e2e.host import ADMIN_EMAIL, ADMIN_PASSWORD, Host
-from e2e.talk import FILTER, PLAIN_MODEL, office_chat
+from e2e.talk import FILTER, PRICED_MODEL, office_chat
 from e2e.upstream import Json, Reply, Upstream
 from e2e.webapi import WebApi
 from e2e.webdriver import Browser
@@ -47,30 +47,45 @@ def test_set_up_in_the_page_and_chat(
     browser.click("//button[@aria-label='Valves']")
     browser.click(_default("Max tokens"))
     browser.clear(_field("Max tokens"))
-    browser.type(_field("Max tokens"), "1500")
+    browser.type(_field("Max tokens"), "4000")
     browser.screenshot(SHOTS / "openwebui-valves.png")
     browser.click(_default("Show recalled messages as sources"))
     browser.click(f"{_row('Show recalled messages as sources')}//button[@role='switch']")
     browser.click("//button[normalize-space()='Save']")
     browser.find("//*[contains(., 'updated')]")
     stored = admin.call("GET", f"/api/v1/functions/id/{FILTER}/valves")
-    assert stored == {"max_tokens": 1500, "show_sources": True}
+    assert stored == {"max_tokens": 4000, "show_sources": True}
 
-    fresh.answer = lambda body: Reply(f"On port {_port_in(body)}, on the host atlas.")
-    with admin.workspace_model("office-model", PLAIN_MODEL, usage=True) as model:
-        chat_id, _ = admin.import_chat(model, office_chat())
+    fresh.answer = lambda body: Reply("Here is a note: the new carpet is laid in week 44.")
+    with admin.workspace_model("office-model", PRICED_MODEL, usage=True) as model:
+        last = admin.import_chat(model, [*office_chat(), *office_chat()[2:] * 3])
+        chat_id = admin.ask(model, "Thanks. Now a note about the new carpet, please.", last).chat_id
+        fresh.answer = lambda body: Reply(f"On port {_port_in(body)}, on the host atlas.")
         browser.open(f"{host.url}/c/{chat_id}")
         browser.type("//*[@id='chat-input']", "On which port does our database listen?\n")
         browser.find("//*[contains(text(), 'On port 54329')]")
+        browser.find(f"({STATUS})[last()][not(contains(., 'sent ≈'))]")  # as it was reported
         line = browser.text(f"({STATUS})[last()]")
         browser.click("//button[contains(., ' Source')]")
         browser.find("//*[contains(text(), 'Turn 1 (user)')]")
         browser.screenshot(SHOTS / "openwebui-chat.png")
     assert line.startswith("sent ")
-    assert "of 1.5k" in line
-    assert "recalled" in line
+    for words in ("of 4k", "from cache", "recalled", "saved ≈$0.0", "left out"):
+        assert words in line
     assert fresh.requests[-1].problems == ()
-    assert fresh.requests[-1].tokens <= 1500
+    assert fresh.requests[-1].tokens <= 4000
+
+
+def test_a_number_in_brackets_stays_text(
+    browser: Browser, admin: WebApi, host: Host, fresh: Upstream
+) -> None:
+    admin.set_valves(FILTER, {"max_tokens": 1500})
+    fresh.answer = lambda body: Reply("It is the value of ports[1], so 54329.")
+    chat_id, _ = admin.import_chat(PRICED_MODEL, office_chat())
+    browser.open(f"{host.url}/c/{chat_id}")
+    browser.type("//*[@id='chat-input']", "On which port does our database listen?\n")
+    browser.find("//*[contains(., 'ports[1], so 54329.')]")
+    assert "recalled" in browser.text(f"({STATUS})[last()]")
 
 
 def _port_in(body: Json) -> str:

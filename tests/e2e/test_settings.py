@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -31,14 +32,7 @@ class Filter(Whole):
     inlet = Whole.request
     request = None
 '''
-SWITCH = '''"""
-title: eunoe, as a switch in each chat
-"""
-from eunoe_openwebui import Filter as Whole
-
-class Filter(Whole):
-    toggle = True
-'''
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "openwebui_function.py"
 JUNK = {
     "max_tokens": "lots",
     "policy": "quickest",
@@ -110,7 +104,8 @@ def test_a_filter_that_fails_lets_the_chat_through(admin: WebApi, host: Host) ->
 
 
 def test_as_a_switch_it_runs_where_it_is_switched_on(admin: WebApi, fresh: Upstream) -> None:
-    with admin.paused(FILTER), admin.installed("switch", "switch", SWITCH):
+    source = EXAMPLE.read_text() + "\nclass Filter(Filter): toggle = True\n"
+    with admin.paused(FILTER), admin.installed("switch", "switch", source):
         admin.set_valves("switch", {"max_tokens": 300})
         off = admin.ask(PLAIN_MODEL, words(2000, 3))
         on = admin.ask(PLAIN_MODEL, words(2000, 3), filter_ids=["switch"])

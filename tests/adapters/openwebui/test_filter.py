@@ -9,11 +9,13 @@ import sys
 import threading
 import time
 import types
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eunoe_openwebui.firsttext import first_text
+from plugin_host import load_plugin
 
 WORD = "river "
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
@@ -168,6 +170,16 @@ def test_an_old_host_tells_the_models_prompt(
     monkeypatch.setitem(sys.modules, "open_webui.models.models", module)
     plugin.call("inlet", body_of(chat(2)))
     assert plugin.status != without
+
+
+def test_one_line_makes_it_a_switch(repository: Path) -> None:
+    example = (repository / "examples" / "openwebui_function.py").read_text(encoding="utf-8")
+    plain = load_plugin(example).Filter()
+    (line,) = (x[1:].strip() for x in example.splitlines() if "toggle" in x)
+    switch = load_plugin(f"{example}\n{line}\n").Filter()
+    assert getattr(switch, "toggle", False) is True
+    assert getattr(plain, "toggle", False) is False
+    assert getattr(load_plugin(example).Filter(), "toggle", False) is False  # nothing stays behind
 
 
 # Odd input
