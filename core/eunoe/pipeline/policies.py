@@ -30,7 +30,7 @@ from eunoe.stages.window import (
 )
 
 _ENOUGH_WORTH = 0.9
-"""Share of the relevance of a deep recall at which a light one, which keeps the cache, will do."""
+"""Share of the relevance of a deep recall at which a light one, of half its size or more, will do."""
 
 
 def whole_view(request: Request) -> View:
@@ -180,15 +180,16 @@ def _recall_beside(
         return Choice(), window
     wanted = _wanted_tokens(request, marks, asked)
     free = min(wanted, marks.room - request.timeline.used(window.start, asked))
-    scored = need.scored
+    scored, settings = need.scored, request.settings
     if need.depth == "light" or free >= wanted:
         return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
     light, full = worth_within(request, scored, 0, window.start, (free, wanted))
     shrunk = newest_that_fit(request.timeline, marks.room - wanted, asked)
-    if shrunk <= window.start or light >= _ENOUGH_WORTH * full:
+    enough = 2 * free >= settings.recall_tokens and light >= _ENOUGH_WORTH * full
+    if shrunk <= window.start or enough:
         return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
     room = marks.room - request.timeline.used(shrunk, asked)
-    most = max(wanted, min(room, request.settings.recall_tokens))
+    most = max(wanted, min(room, settings.recall_tokens))
     deep = choose_atoms(request, scored, 0, shrunk, most, quoted=True)
     return deep, WindowStart(shrunk, True, True)
 
