@@ -30,7 +30,7 @@ from eunoe.stages.window import (
 )
 
 _ENOUGH_WORTH = 0.9
-"""Share of the relevance of a deep recall at which a light one, of half its size or more, will do."""
+"""Share of the relevance of a deep recall at which a light one of half its size or more will do."""
 
 
 def whole_view(request: Request) -> View:
