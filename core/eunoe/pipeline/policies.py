@@ -147,9 +147,9 @@ def stable_view(request: Request) -> View:
         window = replay_window(request.timeline, marks, start=window.start, after=asked, stop=size)
         fresh = window.fresh
     if window.fits:
-        view.quoted = list(recalled.atoms)
+        view.quoted, view.gists = recalled.in_block(), recalled.gists()
         view.certificate = recalled.certificate
-    elif recalled.atoms:
+    elif recalled.tokens:
         view.recall_reason = "what was recalled had to make room for the running turn"
     declared = fresh or _was_sent_whole(request)
     return _with_forced(request, max(window.start, floor), forced, view, declared=declared)
@@ -217,16 +217,17 @@ def relevance_view(request: Request) -> View:
     quoted = request.profile.alternate
     start = context_start(request)
     choice = choose_atoms(request, scored, start, request.turn_start, budget, quoted=quoted)
-    if not choice.atoms:
+    if not choice.tokens:
         view = window_view(request)
         view.scored, view.recall_reason = scored, "nothing resembles the question: recency fallback"
         return view
-    view = View(in_place=[], scored=scored, certificate=choice.certificate)
+    view = View(in_place=[], scored=scored, certificate=choice.certificate, gists=choice.gists())
     systems = request.systems_before(request.turn_start)
     if quoted:
-        view.quoted = sorted([*choice.atoms, *forced], key=lambda a: a.first)
+        view.quoted = sorted([*choice.in_block(), *forced], key=lambda a: a.first)
         view.in_place = systems
     else:
+        view.quoted = [e.atom for e in choice.excerpts]
         view.in_place = sorted([*systems, *choice.atoms, *forced], key=lambda a: a.first)
     view.recall_reason = "the whole history was ranked by relevance to the question"
     view.cut = _cut(request, request.turn_start, declared=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from eunoe.domain.atom import Atom
 from eunoe.domain.report import Certificate
 from eunoe.pipeline.arrangement import spoken_text
+from eunoe.pipeline.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import BLOCK_TOKENS, LINE_TOKENS, Quotation, quote_block
 from eunoe.stages.scoring.adjusting import (
@@ -58,12 +59,22 @@ class Choice:
         tokens: what they take, quotation included.
         worth: their relevance, added up.
         certificate: how good the choice is.
+        excerpts: parts of long messages that were not chosen, in the room that is left over.
     """
 
     atoms: tuple[Atom, ...] = ()
     tokens: int = 0
     worth: float = 0.0
     certificate: Certificate | None = None
+    excerpts: tuple[Excerpt, ...] = ()
+
+    def in_block(self) -> list[Atom]:
+        """The chosen atoms and the messages shown in part, oldest first."""
+        return sorted([*self.atoms, *(e.atom for e in self.excerpts)], key=lambda a: a.first)
+
+    def gists(self) -> dict[int, str]:
+        """What stands in place of the text of the messages shown in part."""
+        return {e.atom.first: e.text for e in self.excerpts}
 
 
 def score_history(request: Request) -> Scored:
@@ -135,16 +146,20 @@ def choose_atoms(
     if room <= 0 or not len(places):
         return Choice()
     cost = request.transcript.atom_tokens.view()[places]
-    candidates = SelectionCandidates.of(
-        price_relevance(worth, cost, exponent=request.settings.cost_exponent), cost, room
-    )
-    selection = select_items(candidates, exponent=0.0)
-    chosen = tuple(request.transcript.atoms[places[k]] for k in selection.chosen)
+    utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
+    selection = select_items(SelectionCandidates.of(utility, cost, room), exponent=0.0)
+    pool = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
+    left = budget - BLOCK_TOKENS - int(selection.cost)
+    excerpts, gone = fill_with_excerpts(request, pool, left)
+    chosen = [k for k in selection.chosen if k not in gone]
+    head = BLOCK_TOKENS if excerpts or (quoted and chosen) else 0
+    given, lost = selection.certificate, float(utility[sorted(gone)].sum())
     return Choice(
-        atoms=chosen,
-        tokens=int(selection.cost) + (BLOCK_TOKENS if quoted else 0) if chosen else 0,
-        worth=float(worth[list(selection.chosen)].sum()),
-        certificate=selection.certificate,
+        atoms=tuple(request.transcript.atoms[places[k]] for k in chosen),
+        tokens=int(cost[chosen].sum()) + sum(e.tokens for e in excerpts) + head,
+        worth=float(worth[chosen].sum()),
+        certificate=replace(given, value=max(0.0, given.value - lost)) if gone else given,
+        excerpts=excerpts,
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
+
+from eunoe.domain.graphemes import whole_grapheme
 
 _HEAD_SHARE = 0.7
 _BOUNDARIES = ("\n\n", "\n", ". ", " ")
-_JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 _SOURCE_BLOCK = re.compile(r"(<source\b[^>]*>)(.*?)(</source>)", re.DOTALL)
 
 
@@ -51,7 +51,7 @@ def _boundary_before(text: str, place: int) -> int:
         found = text.rfind(mark, near, place)
         if found > 0:
             return found + len(mark)
-    return _whole_grapheme(text, place, -1)
+    return whole_grapheme(text, place, -1)
 
 
 def _boundary_after(text: str, place: int) -> int:
@@ -60,32 +60,7 @@ def _boundary_after(text: str, place: int) -> int:
         found = text.find(mark, place, near)
         if found >= 0:
             return found + len(mark)
-    return _whole_grapheme(text, place, 1)
-
-
-def _whole_grapheme(text: str, place: int, step: int) -> int:
-    """Move a cut away from the inside of a grapheme: marks, joiners, modifiers, flags."""
-    for _ in range(64):
-        if not 0 < place < len(text) or not _inside_grapheme(text, place):
-            return place
-        place += step
-    return place
-
-
-def _inside_grapheme(text: str, place: int) -> bool:
-    after, before = text[place], text[place - 1]
-    if after in _JOINERS or before == "\u200d" or unicodedata.combining(after):
-        return True
-    if unicodedata.category(after) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= after <= "\U0001f3ff":
-        return True
-    if "\U000e0020" <= after <= "\U000e007f" or (before == "\r" and after == "\n"):
-        return True
-    if "\U0001f1e6" <= after <= "\U0001f1ff" and "\U0001f1e6" <= before <= "\U0001f1ff":
-        start = place
-        while start and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff":
-            start -= 1
-        return (place - start) % 2 == 1
-    return False
+    return whole_grapheme(text, place, 1)
 
 
 def clip_sources(text: str, max_tokens: int, count: Callable[[str], int]) -> str | None:
