@@ -28,6 +28,8 @@ TABLES = {
     "window": [f"{STAGES}/test_window.py"],
     "flags": [f"{STAGES}/test_flags.py"],
     "clipping": [f"{STAGES}/test_clipping.py"],
+    "graphemes": [f"{STAGES}/test_clipping.py"],
+    "ground": ["tests/core/pipeline/test_flags_at_work.py"],
     "quoting": [f"{STAGES}/test_quoting.py"],
     "slots": ["tests/core/pipeline/test_mending.py"],
     "arrangement": [f"tests/core/pipeline/test_{x}.py" for x in ("mending", "recalling")],
@@ -39,7 +41,7 @@ PIPELINE = [
     for name in ("mending", "fitting", "flags_at_work", "users")
 ]
 LAWS = ["tests/property"]
-_PATIENCE = 150
+_PATIENCE = 90
 """Seconds after which a run of tests counts as hanging, which is noticed too."""
 _STALE = "its line is gone: mend the mutant"
 
@@ -300,12 +302,6 @@ MUTANTS = [
             "BudgetError(error.needed + tool_tokens + reserve, limit)",
             "BudgetError(error.needed, limit)",
         ),
-        (
-            "no flag above the cap",
-            "cap if full else min(cap, target or cap)",
-            "0 if full else (target or cap)",
-        ),
-        ("context is followed", "or request.flags.now.context is not None", "or False"),
     ),
     *mutants_of(
         "stages/quoting",
@@ -315,7 +311,6 @@ MUTANTS = [
     ),
     *mutants_of(
         "stages/flags",
-        ("!! escapes", 'or text.startswith("!!")', ""),
         ("off is no flag", 'if name != "off")', ")"),
         ("pins do not stand", 'if sign == "+" and name not in MESSAGE_FLAGS:', 'if sign == "+":'),
         (
@@ -327,10 +322,27 @@ MUTANTS = [
     ),
     *mutants_of(
         "stages/clipping",
-        ("no cut inside a mark", "or unicodedata.combining(after):", ":"),
+        ("a clip fits", "if size <= max_tokens:", "if True:"),
+    ),
+    *mutants_of(
+        "domain/graphemes",
+        (
+            "no cut before a vowel sign",
+            'unicodedata.category(after) in ("Mn", "Me", "Mc") or',
+            "False or",
+        ),
         ("no cut inside a flag", "return (place - start) % 2 == 1", "return False"),
         ("no cut inside a line break", 'or (before == "\\r" and after == "\\n"):', ":"),
-        ("a clip fits", "if size <= max_tokens:", "if True:"),
+        ("no cut behind a joiner", 'or before == "\\u200d" or', "or"),
+    ),
+    *mutants_of(
+        "pipeline/ground",
+        (
+            "no flag above the cap",
+            "most if full else min(most, target or most)",
+            "0 if full else (target or most)",
+        ),
+        ("context is followed", "or request.flags.now.context is not None", "or False"),
     ),
 ]
 
