@@ -77,8 +77,9 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
     """The current turn alone, shortened until it fits.
 
     Finished results of the running loop become stubs, the oldest first; then results are clipped;
-    then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, the
-    user's own message is clipped. The task and the newest step stay.
+    then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, steps
+    that hold reasoning too, and the user's own message is clipped. The task and the newest step
+    stay.
 
     Raises:
         BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
@@ -95,7 +96,9 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
             if built.tokens <= allowed:
                 return view, built, None
     if on_overflow == "truncate":
-        built = _clip_question(request, view, built)
+        built = _leave_out_steps(request, view, built, reasoning_too=True)
+        if built.tokens > allowed:
+            built = _clip_question(request, view, built)
         if built.tokens <= allowed:
             return view, built, None
     if on_overflow == "raise":
@@ -160,14 +163,17 @@ def _stub_text(request: Request, i: int) -> str | None:
     return clip_text(request.messages[i].text, 2 * _LEAST_CLIP_TOKENS, request.counter.count)
 
 
-def _leave_out_steps(request: Request, view: View, built: Built) -> Built:
+def _leave_out_steps(
+    request: Request, view: View, built: Built, *, reasoning_too: bool = False
+) -> Built:
     """Leave out the oldest finished steps of the running turn, in steps down to the low mark.
 
     The task and the newest step stay. Where the turn holds reasoning every step stays, since
-    providers want all of it back until the turn ends.
+    providers want all of it back until the turn ends; ``reasoning_too`` overrules that, as the last
+    thing to do before the request is refused.
     """
     start, size = request.turn_start, len(request.entries)
-    if any(_holds_reasoning(m) for m in request.messages[start:]):
+    if not reasoning_too and any(_holds_reasoning(m) for m in request.messages[start:]):
         return built
     sizes = [_shortened_tokens(request, view, i) for i in range(start, size)]
     steps = [

@@ -49,11 +49,18 @@ def make_report(
             *dict.fromkeys(request.notes),
             *(view.warnings if view else ()),
             *_lost_by_size(lost),
+            *_over_budget(overrun),
         ),
         violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
         truncated=view.truncated if view else False,
         infeasible=overrun,
     )
+
+
+def _over_budget(overrun: Overrun | None) -> tuple[str, ...]:
+    if overrun is None:
+        return ()
+    return (f"what may not be cut takes {overrun.needed} tokens, {overrun.allowed} are allowed",)
 
 
 def _lost_by_size(lost: Sequence[int]) -> list[str]:
