@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 from eunoe.stages.scoring.cues import is_question, is_standing
 from eunoe.stages.scoring.dates import CalendarDate, day_number, find_clock, find_dates
+from eunoe.stages.scoring.word_memo import WordEntry
 from eunoe.stages.scoring.word_tables import (
     MARK_CAPITAL,
+    MARK_DATED,
     MARK_DIGIT,
     MARK_IDENTIFIER,
     MARK_MONTH,
@@ -24,7 +26,6 @@ from eunoe.stages.scoring.word_tables import (
     MARK_TIME,
 )
 from eunoe.stages.scoring.words import (
-    WordEntry,
     fold_text,
     guess_language,
     language_terms,
@@ -38,6 +39,9 @@ ANALYSIS_CHARACTERS = 200_000
 _ANALYSIS_ASKED = 2_000
 _ANALYSIS_ENTITIES = 256
 _ANALYSIS_DATED = 20_000
+_ANALYSIS_RULED = 4_000
+# `is_standing` finds nothing where all of these are missing.
+_ANALYSIS_RULE_SIGNS = ("always", "never", "now on", "remember", "prefer", "rather")
 _ANALYSIS_STAMP = re.compile(r"\s*[\[(]([^\])\n]{4,48})[\])]\s*")
 _ANALYSIS_SPEAKER = re.compile(r"\s*([^\W\d_][\w.'’\-]*(?: [^\W\d_][\w.'’\-]*){0,2}): ")
 _ANALYSIS_VOCATIVE = re.compile(
@@ -46,72 +50,178 @@ _ANALYSIS_VOCATIVE = re.compile(
     re.IGNORECASE,
 )
 _ANALYSIS_NAME_MARKS = MARK_CAPITAL | MARK_IDENTIFIER
-_ANALYSIS_DATE_MARKS = MARK_DIGIT | MARK_MONTH
+_ANALYSIS_DATE_MARKS = MARK_DIGIT | MARK_DATED
 
 
-@dataclass(frozen=True, slots=True)
-class TextAnalysis:
-    """Terms and facts of one message.
+class TextFacts(NamedTuple):
+    """What is asked of a question, and seldom of a message.
 
     Attributes:
-        terms: Distinct index terms in order of first use.
-        counts: How often each occurs, same length as `terms`.
-        length: Sum of `counts`.
-        role: Role as given, lower case.
-        speaker: Folded name of who speaks, from `name` or a ``Name: `` prefix; may be empty.
-        addressed: Folded name that a greeting at the start calls, may be empty.
-        stamp: Minutes since 1 January of year 1 of a ``[date]`` prefix, 0 when there is none.
         dates: Dates in the body, 0 for what is not said in them.
         entities: Names, identifiers, paths and addresses in order of first use, folded.
         numbers: Words with digits, and numerals.
         times: Words of time (weekdays, "yesterday", "ago", years) and dates.
-        words: Written words.
-        marks: Combination of the ``MARK_*`` bits of all words.
         asks: Whether the text asks something.
-        standing: Whether it sets a rule or names a preference.
-        asked: Text of a user message to read cues from (at most 4,000 characters), else empty.
     """
 
-    terms: tuple[str, ...]
-    counts: tuple[int, ...]
-    length: int
-    role: str
-    speaker: str
-    addressed: str
-    stamp: int
     dates: tuple[CalendarDate, ...]
     entities: tuple[str, ...]
     numbers: int
     times: int
-    words: int
-    marks: int
     asks: bool
-    standing: bool
-    asked: str
 
 
-def split_stamp(text: str) -> tuple[str, int]:
-    """Split "[date] body" into body and stamp (minutes since 1 January of year 1, 0 for none)."""
+class TextAnalysis:
+    """Terms and facts of one message; not to be changed.
+
+    What only a question is asked for is found when it is asked for, from the text, which is kept
+    for that.
+
+    Attributes:
+        terms: Distinct index terms in order of first use.
+        packed_counts: How often each occurs, same length as `terms`; bytes if all are below 256.
+        length: Sum of the counts.
+        role: Role as given, lower case.
+        speaker: Folded name of who speaks, from `name` or a ``Name: `` prefix; may be empty.
+        stamp: Minutes since 1 January of year 1 of a ``[date]`` prefix, 0 when there is none.
+        words: Written words.
+        marks: Combination of the ``MARK_*`` bits of all words.
+        timed: Whether it has words of time or dates.
+        standing: Whether it sets a rule or names a preference.
+    """
+
+    __slots__ = (
+        "_facts", "_start", "_text", "length", "marks", "packed_counts", "role", "speaker",
+        "stamp", "standing", "terms", "timed", "words",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        text: str,
+        start: int,
+        *,
+        counts: dict[str, int],
+        role: str,
+        speaker: str,
+        stamp: int,
+        words: int,
+        marks: int,
+    ) -> None:
+        self._text = text
+        self._start = start
+        self._facts: TextFacts | None = None
+        self.terms = tuple(counts)
+        self.length = sum(counts.values())
+        try:
+            self.packed_counts: bytes | tuple[int, ...] = bytes(counts.values())
+        except ValueError:
+            self.packed_counts = tuple(counts.values())
+        self.role = role
+        self.speaker = speaker
+        self.stamp = stamp
+        self.words = words
+        self.marks = marks
+        self.timed = marks & MARK_TIME != 0 or bool(_analysis_dates(self.body, marks))
+        self.standing = role == "user" and marks & MARK_STANDING != 0 and self._sets_rule()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TextAnalysis):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[str, str, int, str]:
+        return self.role, self.speaker, self.stamp, self.body
+
+    @property
+    def body(self) -> str:
+        """The text without a prefix that names time or speaker."""
+        return self._text[self._start :]
+
+    def _sets_rule(self) -> bool:
+        head = self.body[:_ANALYSIS_RULED].casefold()
+        return any(sign in head for sign in _ANALYSIS_RULE_SIGNS) and is_standing(self.body)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How often each term occurs, same length as `terms`."""
+        return tuple(self.packed_counts)
+
+    @property
+    def facts(self) -> TextFacts:
+        """Dates, entities, numbers, times, and whether it asks; found at first use."""
+        if self._facts is None:
+            self._facts = _analysis_facts(self.body, self.marks)
+        return self._facts
+
+    @property
+    def dates(self) -> tuple[CalendarDate, ...]:
+        """Dates in the body, 0 for what is not said in them."""
+        return self.facts.dates
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """Names, identifiers, paths and addresses in order of first use, folded."""
+        return self.facts.entities
+
+    @property
+    def numbers(self) -> int:
+        """Words with digits, and numerals."""
+        return self.facts.numbers
+
+    @property
+    def times(self) -> int:
+        """Words of time (weekdays, "yesterday", "ago", years) and dates."""
+        return self.facts.times
+
+    @property
+    def asks(self) -> bool:
+        """Whether the text asks something."""
+        return self.facts.asks
+
+    @property
+    def addressed(self) -> str:
+        """Folded name that a greeting at the start calls, may be empty."""
+        return _analysis_addressed(self.body) if self.marks & MARK_CAPITAL else ""
+
+    @property
+    def asked(self) -> str:
+        """Text of a user message to read cues from (at most 4,001 characters), else empty."""
+        return _analysis_asked(self.body) if self.role == "user" else ""
+
+
+def _analysis_stamp(text: str) -> tuple[int, int]:
+    """Where the body of "[date] body" begins, and its stamp; (0, 0) without a date."""
     found = _ANALYSIS_STAMP.match(text) if text[:8].lstrip()[:1] in ("[", "(") else None
     if found:
         dates = find_dates(found.group(1))
         days = day_number(dates[0]) if dates else 0
         if days:
-            return text[found.end() :], days * 1440 + max(0, find_clock(found.group(1)))
-    return text, 0
+            return found.end(), days * 1440 + max(0, find_clock(found.group(1)))
+    return 0, 0
 
 
-def _analysis_head(text: str, name: str | None) -> tuple[str, int, str]:
-    """Split "[date] Name: body" into body, stamp and speaker."""
+def split_stamp(text: str) -> tuple[str, int]:
+    """Split "[date] body" into body and stamp (minutes since 1 January of year 1, 0 for none)."""
+    start, stamp = _analysis_stamp(text)
+    return text[start:], stamp
+
+
+def _analysis_head(text: str, name: str | None) -> tuple[int, int, str]:
+    """Where the body of "[date] Name: body" begins, stamp and speaker."""
+    start, stamp = _analysis_stamp(text)
     speaker = fold_text(name).strip() if name else ""
-    text, stamp = split_stamp(text)
-    named = _ANALYSIS_SPEAKER.match(text, 0, 80)
+    if text.find(": ", start, start + 80) < 0:
+        return start, stamp, speaker
+    named = _ANALYSIS_SPEAKER.match(text, start, start + 80)
     if named:
         prefix = fold_text(named.group(1))
         if prefix == speaker or (not speaker and stamp and named.group(1)[:1].isupper()):
             speaker = prefix
-            text = text[named.end() :]
-    return text, stamp, speaker
+            start = named.end()
+    return start, stamp, speaker
 
 
 def _analysis_addressed(body: str) -> str:
@@ -142,6 +252,26 @@ def _analysis_entities(entries: list[WordEntry]) -> tuple[str, ...]:
     return tuple(found)[:_ANALYSIS_ENTITIES]
 
 
+def _analysis_dates(body: str, marks: int) -> tuple[CalendarDate, ...]:
+    """Dates of a body; without the name of a month, a year and a "月" there is none."""
+    months = marks & MARK_MONTH != 0
+    if not months and marks & _ANALYSIS_DATE_MARKS != _ANALYSIS_DATE_MARKS:
+        return ()
+    return find_dates(body[:_ANALYSIS_DATED], months=months)
+
+
+def _analysis_facts(body: str, marks: int) -> TextFacts:
+    entries = look_up_words(split_words(body))
+    dates = _analysis_dates(body, marks)
+    return TextFacts(
+        dates=dates,
+        entities=_analysis_entities(entries) if marks & _ANALYSIS_NAME_MARKS else (),
+        numbers=len([1 for entry in entries if entry.marks & MARK_NUMBER]),
+        times=len([1 for entry in entries if entry.marks & MARK_TIME]) + len(dates),
+        asks=is_question(body, [entry.folded for entry in entries[:1]]),
+    )
+
+
 def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalysis:
     """Analyse one message.
 
@@ -156,38 +286,27 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
     """
     if len(text) > 2 * ANALYSIS_CHARACTERS:
         text = text[:ANALYSIS_CHARACTERS] + "\n" + text[-ANALYSIS_CHARACTERS:]
-    body, stamp, speaker = _analysis_head(text, name)
-    entries = look_up_words(split_words(body))
-    folded = [entry[3] for entry in entries]
-    counts = Counter(chain.from_iterable([entry[0] for entry in entries]))
-    marks = numbers = times = stops = 0
-    for mark, held in Counter([entry[1] for entry in entries]).items():
+    start, stamp, speaker = _analysis_head(text, name)
+    entries = look_up_words(split_words(text[start:]))
+    counts = Counter(chain.from_iterable([entry.terms for entry in entries]))
+    each = [entry.marks for entry in entries]
+    marks = stops = 0
+    for mark in set(each):
         marks |= mark
-        stops += held if mark & MARK_STOP else 0
-        numbers += held if mark & MARK_NUMBER else 0
-        times += held if mark & MARK_TIME else 0
-    if 4 * stops < len(folded):
+        if mark & MARK_STOP:
+            stops += each.count(mark)
+    if 4 * stops < len(each):
+        folded = [entry.folded for entry in entries]
         for term in language_terms(folded, guess_language(folded)):
             counts[term] += 1
     role = role.lower()
-    dates: tuple[CalendarDate, ...] = ()
-    if marks & _ANALYSIS_DATE_MARKS:
-        dates = find_dates(body[:_ANALYSIS_DATED], months=marks & MARK_MONTH != 0)
     return TextAnalysis(
-        terms=tuple(counts),
-        counts=tuple(counts.values()),
-        length=sum(counts.values()),
+        text,
+        start,
+        counts=counts,
         role=role,
         speaker=speaker if role not in ("tool", "function") else "",
-        addressed=_analysis_addressed(body) if marks & MARK_CAPITAL else "",
         stamp=stamp,
-        dates=dates,
-        entities=_analysis_entities(entries) if marks & _ANALYSIS_NAME_MARKS else (),
-        numbers=numbers,
-        times=times + len(dates),
-        words=len(folded),
+        words=len(each),
         marks=marks,
-        asks=is_question(body, folded),
-        standing=role == "user" and marks & MARK_STANDING != 0 and is_standing(body),
-        asked=_analysis_asked(body) if role == "user" else "",
     )

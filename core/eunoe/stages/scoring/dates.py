@@ -11,23 +11,28 @@ from datetime import date
 from eunoe.stages.scoring.words import fold_text, look_up_word
 
 _DATE_WORD = r"([^\W\d_]{3,10})\.?"
+# Kind (one letter a group, "M" a month by name), what a match cannot do without (see
+# `_date_signs`), the pattern.
 _DATE_PATTERNS = (
-    ("ymd", re.compile(r"\b((?:19|20)\d\d)[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")),
-    ("ymd", re.compile("((?:19|20)\\d\\d)\\s?年\\s?(\\d{1,2})\\s?月(?:\\s?(\\d{1,2})\\s?[日号])?")),
-    ("md", re.compile("(?<![年\\d])(\\d{1,2})\\s?月\\s?(\\d{1,2})\\s?[日号]")),
-    ("dmy", re.compile(r"\b(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)\b")),
-    ("mdy", re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")),
-    ("dMy", re.compile(
+    ("ymd", "20", re.compile(r"\b((?:19|20)\d\d)[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")),
+    ("ymd", "年", re.compile(
+        "((?:19|20)\\d\\d)\\s?年\\s?(\\d{1,2})\\s?月(?:\\s?(\\d{1,2})\\s?[日号])?")),
+    ("md", "月", re.compile("(?<![年\\d])(\\d{1,2})\\s?月\\s?(\\d{1,2})\\s?[日号]")),
+    ("dmy", "20", re.compile(r"\b(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)\b")),
+    ("mdy", "20", re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")),
+    ("dMy", "0", re.compile(
         r"\b(\d{1,2})(?:st|nd|rd|th|\.)?(?:\s+(?:of|de|di|do))?[\s\-]+" + _DATE_WORD
         + r"(?:(?:\s+(?:de|del))?[,\s\-]+((?:19|20)\d\d))?\b")),
-    ("Mdy", re.compile(
+    ("Mdy", "0", re.compile(
         r"\b" + _DATE_WORD + r"[\s\-]+(\d{1,2})(?:st|nd|rd|th)?(?:[,\s\-]+((?:19|20)\d\d))?\b")),
-    ("My", re.compile(r"\b" + _DATE_WORD + r"[,\s\-]+(?:of\s+|de\s+)?((?:19|20)\d\d)\b")),
-    ("M", re.compile(
+    ("My", "20", re.compile(r"\b" + _DATE_WORD + r"[,\s\-]+(?:of\s+|de\s+)?((?:19|20)\d\d)\b")),
+    ("M", "", re.compile(
         r"\b(?:in|of|during|since|until|last|this|next|early|late|mid|by|im|en|em|в)[\s\-]+"
         + _DATE_WORD + r"\b", re.IGNORECASE)),
-    ("y", re.compile(r"\b((?:19|20)\d\d)\b")),
+    ("y", "20", re.compile(r"\b((?:19|20)\d\d)\b")),
 )  # fmt: skip
+_DATE_YEAR = re.compile(r"(?:19|20)\d\d")
+_DATE_DIGIT = re.compile(r"\d")
 _DATE_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\s*([ap]m)?\b", re.IGNORECASE)
 
 CalendarDate = tuple[int, int, int]
@@ -55,6 +60,16 @@ def _date_from(kind: str, groups: tuple[str | None, ...]) -> CalendarDate | None
     return year, month, day
 
 
+def _date_signs(text: str) -> set[str]:
+    """Which signs of a date a text has: "" (always), "0" a digit, "20" a year, "月", "年"."""
+    signs = {"", *(sign for sign in "月年" if sign in text)}
+    if _DATE_DIGIT.search(text):
+        signs.add("0")
+        if _DATE_YEAR.search(text):
+            signs.add("20")
+    return signs
+
+
 def find_dates(text: str, *, months: bool = True) -> tuple[CalendarDate, ...]:
     """All dates of a text in order of the patterns; overlapping weaker readings are left out.
 
@@ -64,8 +79,9 @@ def find_dates(text: str, *, months: bool = True) -> tuple[CalendarDate, ...]:
     """
     out: list[CalendarDate] = []
     taken: list[tuple[int, int]] = []
-    for kind, pattern in _DATE_PATTERNS:
-        if not months and "M" in kind:
+    signs = _date_signs(text)
+    for kind, sign, pattern in _DATE_PATTERNS:
+        if sign not in signs or (not months and "M" in kind):
             continue
         for found in pattern.finditer(text):
             start, end = found.span()

@@ -35,8 +35,9 @@ class SpeakerRegister:
             number = self._numbers.setdefault(analysis.speaker, len(self._numbers))
             if number == len(self._since):
                 self._since.append(position)
-            if analysis.addressed:
-                calls = self._calls.setdefault(analysis.addressed, {})
+            addressed = analysis.addressed
+            if addressed:
+                calls = self._calls.setdefault(addressed, {})
                 calls.setdefault(number, array("i")).append(position)
         self._speaker.append(number)
 

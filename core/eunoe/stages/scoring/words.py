@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NamedTuple
+from collections.abc import Sequence
+from functools import lru_cache
 
 from eunoe.stages.scoring.stemming import stem_english, stem_light
+from eunoe.stages.scoring.word_memo import WORD_LONGEST, WordEntry, WordMemo
 from eunoe.stages.scoring.word_tables import (
     MARK_ANAPHOR,
     MARK_CAPITAL,
+    MARK_DATED,
     MARK_DIGIT,
     MARK_FIRST_PERSON,
     MARK_IDENTIFIER,
@@ -55,40 +58,39 @@ _WORD_PARTS = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
 _WORD_CAMEL = re.compile(
     r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
 )
-_WORD_MEMO_LIMIT = 200_000
-_WORD_LONGEST = 80
-
-
+_WORD_HUMP_ASCII = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
+_WORD_SIGN = re.compile(r"[._/\\:@+#&]")
+_WORD_DIGIT = re.compile(r"[0-9]")
+_WORD_DATED = re.compile(r"(?:19|20)\d\d|月")
 _WORD_YEAR = re.compile(r"(?:19|20)\d\d")
-_WORD_MARK_TABLES = (
-    (MARK_TIME, WORD_TIME),
-    (MARK_NUMBER, WORD_NUMERALS),
-    (MARK_FIRST_PERSON, WORD_FIRST),
-    (MARK_SECOND_PERSON, WORD_SECOND),
-    (MARK_ANAPHOR, WORD_ANAPHORS),
-    (MARK_PLACE, WORD_PLACES),
-    (MARK_QUESTION_WORD, WORD_QUESTIONS),
-    (MARK_STANDING, WORD_STANDING),
-)
+_WORD_DIGIT_MARKS = MARK_NUMBER | MARK_DIGIT
+_WORD_MEMO_BYTES = 16_000_000
 
 
-class WordEntry(NamedTuple):
-    """What one written word contributes.
+def _word_fixed_marks() -> dict[str, int]:
+    """Marks of the words in the tables."""
+    marks: dict[str, int] = {}
+    for mark, table in (
+        (MARK_TIME, WORD_TIME),
+        (MARK_NUMBER, WORD_NUMERALS),
+        (MARK_FIRST_PERSON, WORD_FIRST),
+        (MARK_SECOND_PERSON, WORD_SECOND),
+        (MARK_ANAPHOR, WORD_ANAPHORS),
+        (MARK_PLACE, WORD_PLACES),
+        (MARK_QUESTION_WORD, WORD_QUESTIONS),
+        (MARK_STANDING, WORD_STANDING),
+        (MARK_STOP, WORD_ANY_STOP),
+        (MARK_MONTH, WORD_MONTHS),
+        (MARK_TIME, [month for month in WORD_MONTHS if len(month) > 3]),
+    ):
+        for word in table:
+            marks[word] = marks.get(word, 0) | mark
+    for month in ("march", "mars"):
+        marks[month] &= ~MARK_TIME
+    return marks
 
-    Attributes:
-        terms: Index terms, usually one; none for stop words.
-        marks: Combination of the ``MARK_*`` bits.
-        month: 1 to 12 for a month name, else 0.
-        folded: The word casefolded, without accents.
-    """
 
-    terms: tuple[str, ...]
-    marks: int
-    month: int
-    folded: str
-
-
-_word_memo: dict[str, WordEntry] = {}
+_WORD_FIXED_MARKS = _word_fixed_marks()
 
 
 def fold_text(text: str) -> str:
@@ -146,93 +148,99 @@ def _word_simple_term(folded: str) -> str:
     if folded in WORD_ANY_STOP:
         return ""
     if folded.isascii():
-        return stem_english(folded) if folded.isalpha() else folded[:_WORD_LONGEST]
+        return stem_english(folded) if folded.isalpha() else folded[:WORD_LONGEST]
     if "\u0400" <= folded[0] <= "\u04ff":
         return stem_light(folded, "ru")
     if "\u0621" <= folded[0] <= "\u064a" and len(folded) > 4 and folded.startswith("ال"):
         return folded[2:]
     if "\u05d0" <= folded[0] <= "\u05ea" and len(folded) > 4 and folded[0] in "הבלומשכ":
         return folded[1:]
-    return folded[:_WORD_LONGEST]
+    return folded[:WORD_LONGEST]
 
 
-def _word_compound(word: str, folded: str) -> tuple[list[str], bool]:
+def _word_piece_terms(piece: str) -> Sequence[str]:
+    """Terms of a run of letters, or of a number, inside a word."""
+    if piece.isascii():
+        if piece.islower():
+            return _word_memo[piece].terms if len(piece) > 1 else ()
+        if not piece[0].isalpha():
+            return (piece[:WORD_LONGEST],)
+    terms: list[str] = []
+    for sub in _WORD_CAMEL.split(piece):
+        folded = fold_text(sub)
+        if folded.isascii() and folded.isalpha():
+            terms += _word_memo[folded].terms if len(sub) > 1 else ()
+        elif (term := _word_simple_term(folded)) and (len(sub) > 1 or sub.isdigit()):
+            terms.append(term)
+    return terms
+
+
+def _word_compound(word: str, folded: str) -> tuple[tuple[str, ...], bool]:
     """Whole and parts of an identifier, path, address, hyphenated or dotted word."""
     parts: list[str] = []
-    pieces = [p for p in _WORD_PARTS.findall(word) if p]
-    for piece in pieces:
-        for sub in _WORD_CAMEL.split(piece):
-            term = _word_simple_term(fold_text(sub))
-            if term and (len(sub) > 1 or sub.isdigit()):
-                parts.append(term)
-    whole = folded[:_WORD_LONGEST]
-    identifier = not (set(word) & {"'", "’"}) and any(c in "._/\\:@#+&" for c in word)
-    hyphen_only = not identifier and "-" in word
-    if parts != [whole] and not (hyphen_only and len(parts) < 2):
+    for piece in _WORD_PARTS.findall(word):
+        parts += _word_piece_terms(piece)
+    identifier = _WORD_SIGN.search(word) is not None and "'" not in word and "’" not in word
+    whole = folded[:WORD_LONGEST]
+    if parts != [whole] and (len(parts) > 1 or identifier or "-" not in word):
         parts.append(whole)
-    return parts, identifier
+    return tuple(parts), identifier
 
 
-def _word_marks(word: str, folded: str, month: int) -> int:
-    marks = 0
-    if month:
-        marks |= MARK_MONTH
-        if len(folded) > 3 and folded not in ("march", "mars"):
-            marks |= MARK_TIME
-    for mark, table in _WORD_MARK_TABLES:
-        if folded in table:
-            marks |= mark
-    if any(c.isdigit() for c in folded):
-        marks |= MARK_NUMBER | MARK_DIGIT
-        if _WORD_YEAR.fullmatch(folded):
+def _word_marks(word: str, folded: str) -> int:
+    marks = _WORD_FIXED_MARKS.get(folded, 0)
+    if not folded.isalpha() and (
+        _WORD_DIGIT.search(folded) or (not folded.isascii() and any(c.isdigit() for c in folded))
+    ):
+        marks |= _WORD_DIGIT_MARKS
+        if len(folded) == 4 and _WORD_YEAR.match(folded):
             marks |= MARK_TIME
     return marks | MARK_CAPITAL if word[0].isupper() else marks
 
 
-def _word_is_plain(word: str) -> bool:
-    """Whether a word is only letters or only digits, without a hump inside."""
-    if word.isdigit():
-        return True
-    return word.isalpha() and _WORD_CAMEL.search(word) is None
+def _word_has_hump(word: str) -> bool:
+    """Whether a word changes from small to capital letters, or between letters and digits."""
+    return (_WORD_HUMP_ASCII if word.isascii() else _WORD_CAMEL).search(word) is not None
 
 
 def _word_make(word: str) -> WordEntry:
-    if len(word) > 4 * _WORD_LONGEST and not _WORD_NGRAM_RUN.search(word):
-        word = word[: 4 * _WORD_LONGEST]
+    plain = word.isascii() and word.isalpha()
+    dated = MARK_DATED if not plain and _WORD_DATED.search(word) else 0
+    if len(word) > 4 * WORD_LONGEST and not _WORD_NGRAM_RUN.search(word):
+        word = word[: 4 * WORD_LONGEST]
     folded = fold_text(word)
+    if folded == word:
+        folded = word  # one string, not two
     if folded.endswith(("'s", "'")):
         folded = folded.rstrip("s").rstrip("'")
-    month = WORD_MONTHS.get(folded, 0)
-    marks = _word_marks(word, folded, month)
-    if folded in WORD_ANY_STOP:
-        return WordEntry((), marks | MARK_STOP, month, folded)
+    marks = _word_marks(word, folded) | dated
+    marks = _word_shared_marks.setdefault(marks, marks)
+    if marks & MARK_STOP:
+        return WordEntry((), marks, folded)
     if not folded.isascii() and _WORD_NGRAM_RUN.search(folded):
-        return WordEntry(_word_script_terms(folded), marks, month, folded)
-    if _word_is_plain(word) or (folded.isalpha() and _WORD_CAMEL.search(word) is None):
+        return WordEntry(_word_script_terms(folded), marks, folded)
+    hump = _word_has_hump(word)
+    if word.isdigit() or (not hump and (plain or word.isalpha() or folded.isalpha())):
         term = _word_simple_term(folded)
-        return WordEntry((term,) if term else (), marks, month, folded)
+        return WordEntry((term,) if term else (), marks, folded)
     terms, identifier = _word_compound(word, folded)
-    if identifier or _WORD_CAMEL.search(word):
+    if identifier or hump:
         marks |= MARK_IDENTIFIER
-    return WordEntry(tuple(terms), marks, month, folded)
+    return WordEntry(terms, marks, folded)
+
+
+_word_shared_marks: dict[int, int] = {}
+_word_memo = WordMemo(_word_make, _WORD_MEMO_BYTES)
 
 
 def look_up_word(word: str) -> WordEntry:
-    """Entry of a written word, memoised (the memo is emptied at 200,000 words)."""
-    entry = _word_memo.get(word)
-    if entry is None:
-        entry = _word_make(word)
-        if len(word) <= _WORD_LONGEST:
-            if len(_word_memo) >= _WORD_MEMO_LIMIT:
-                _word_memo.clear()
-            _word_memo[word] = entry
-    return entry
+    """Entry of a written word, memoised."""
+    return _word_memo[word]
 
 
 def look_up_words(words: list[str]) -> list[WordEntry]:
     """Entries of many words, in order."""
-    known = _word_memo.get
-    return [known(word) or look_up_word(word) for word in words]
+    return list(map(_word_memo.__getitem__, words))
 
 
 def split_words(text: str) -> list[str]:
@@ -257,16 +265,21 @@ def guess_language(folded: list[str]) -> str:
     return language
 
 
+@lru_cache(maxsize=20_000)
+def _word_light_stem(word: str, language: str) -> str:
+    """The light stem of a word, empty if it is the English one too."""
+    stem = stem_light(word, language)
+    return stem if stem != stem_english(word) else ""
+
+
 def language_terms(folded: list[str], language: str) -> list[str]:
     """Further terms of a text in a language other than English: light stems that differ."""
     stops = WORD_STOP_OF.get(language)
     if stops is None or language == "en":
         return []
-    out: list[str] = []
-    for word in folded:
-        if word in stops or not word.isascii() or not word.isalpha():
-            continue
-        stem = stem_light(word, language)
-        if stem != stem_english(word):
-            out.append(stem)
-    return out
+    found = [
+        _word_light_stem(word, language)
+        for word in folded
+        if word not in stops and word.isascii() and word.isalpha()
+    ]
+    return [stem for stem in found if stem]

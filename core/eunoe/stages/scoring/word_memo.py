@@ -1,0 +1,65 @@
+"""Memory of written words: what each contributes, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eunoe.stages.scoring.word_tables import WORD_MONTHS
+
+WORD_LONGEST = 80
+"""Characters of a term, and of a word that is remembered, at most."""
+
+_MEMO_ENTRY_BYTES = 320
+_MEMO_TERM_BYTES = 100
+
+
+class WordEntry:
+    """What one written word contributes.
+
+    Attributes:
+        terms: Index terms, usually one; none for stop words.
+        marks: Combination of the ``MARK_*`` bits.
+        folded: The word casefolded, without accents.
+    """
+
+    __slots__ = ("folded", "marks", "terms")
+
+    def __init__(self, terms: tuple[str, ...], marks: int, folded: str) -> None:
+        self.terms = terms
+        self.marks = marks
+        self.folded = folded
+
+    @property
+    def month(self) -> int:
+        """1 to 12 for a month name, else 0."""
+        return WORD_MONTHS.get(self.folded, 0)
+
+
+class WordMemo(dict[str, WordEntry]):
+    """Entries by word, made when they are first asked for.
+
+    Bounded in bytes (estimated from the number of terms): two generations, the older one is dropped
+    when the younger one is full. Safe across threads: a lost race costs making an entry again,
+    never a wrong one.
+
+    Args:
+        make: From word to entry; pure.
+        most_bytes: Bound on both generations together.
+    """
+
+    def __init__(self, make: Callable[[str], WordEntry], most_bytes: int) -> None:
+        super().__init__()
+        self._make = make
+        self._half = most_bytes // 2
+        self._bytes = 0
+        self._old: dict[str, WordEntry] = {}
+
+    def __missing__(self, word: str) -> WordEntry:
+        entry = self._old.get(word) or self._make(word)
+        if len(word) <= WORD_LONGEST:
+            self._bytes += _MEMO_ENTRY_BYTES + _MEMO_TERM_BYTES * len(entry.terms)
+            if self._bytes > self._half:
+                self._old, self._bytes = dict(self), 0
+                self.clear()
+            self[word] = entry
+        return entry

@@ -1,0 +1,39 @@
+from eunoe.stages.scoring.word_memo import WORD_LONGEST, WordEntry, WordMemo
+
+
+def memo_of(most_bytes):
+    made = []
+
+    def make(word):
+        made.append(word)
+        return WordEntry((word,), 0, word)
+
+    return WordMemo(make, most_bytes), made
+
+
+def test_an_entry_is_made_once():
+    memo, made = memo_of(10_000)
+    assert memo["may"] is memo["may"]
+    assert memo["may"].month == 5
+    assert memo["dog"].month == 0
+    assert made == ["may", "dog"]
+
+
+def test_the_memo_is_bounded_and_forgets_the_oldest():
+    memo, made = memo_of(10_000)
+    for number in range(1_000):
+        assert memo[f"w{number}"].folded == f"w{number}"
+        assert memo["always"].terms == ("always",)
+    assert len(memo) < 24
+    assert made.count("always") < 100
+    memo["w999"]
+    memo["w0"]
+    assert made.count("w999") == 1
+    assert made.count("w0") == 2
+
+
+def test_very_long_words_are_not_kept():
+    memo, made = memo_of(10_000)
+    word = "x" * (WORD_LONGEST + 1)
+    assert memo[word].folded == memo[word].folded == word
+    assert made == [word, word]
