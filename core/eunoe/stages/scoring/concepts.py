@@ -157,3 +157,19 @@ _CONCEPTS_OF = _concept_table()
 def concepts_of(term: str) -> tuple[str, ...]:
     """Labels of the groups that a stem belongs to; labels start with a section sign."""
     return _CONCEPTS_OF.get(term, ())
+
+
+def _concept_members_table() -> dict[str, tuple[str, ...]]:
+    members: dict[str, list[str]] = {}
+    for stem, labels in _CONCEPTS_OF.items():
+        for label in labels:
+            members.setdefault(label, []).append(stem)
+    return {label: tuple(stems) for label, stems in members.items()}
+
+
+_CONCEPT_MEMBERS = _concept_members_table()
+
+
+def concept_members(label: str) -> tuple[str, ...]:
+    """Stems of the words of a group; empty for what is no label of a group."""
+    return _CONCEPT_MEMBERS.get(label, ())

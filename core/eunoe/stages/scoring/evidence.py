@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.stages.scoring.concepts import concepts_of
-from eunoe.stages.scoring.postings import TermPostings
+from eunoe.stages.scoring.postings import TermHits, TermPostings
 from eunoe.stages.scoring.profile import QueryProfile, meta_share
 from eunoe.stages.scoring.settings import ScoringSettings
 from eunoe.stages.scoring.signals import (
@@ -22,76 +22,108 @@ from eunoe.stages.scoring.signals import (
 EVIDENCE_IDF_UNIT = 5.0
 """Sums of idf are divided by this, about the idf of a word in one message of two hundred."""
 
+_EVIDENCE_GRID = 1 << 17
 
-@dataclass(frozen=True, slots=True)
+
 class EvidenceView:
     """The messages [0, n) as evidence sees them.
 
-    Attributes:
+    Args:
         postings: Terms of the messages.
         settings: Constants.
         length: Terms per message, shape (n,).
         segment: Segment number of each message, shape (n,), n >= 1.
+        norm: ``length_norm(length, k1, b, mean_length)``, when it is at hand.
     """
 
-    postings: TermPostings
-    settings: ScoringSettings
-    length: NDArray[np.float64]
-    segment: NDArray[np.int64]
+    def __init__(
+        self,
+        postings: TermPostings,
+        settings: ScoringSettings,
+        length: NDArray[np.float64],
+        segment: NDArray[np.int64],
+        norm: NDArray[np.float64] | None = None,
+    ) -> None:
+        s = settings
+        self.settings = s
+        self.size = int(length.shape[0])
+        self.segment = segment
+        self.norm = length_norm(length, s.k1, s.b, s.mean_length) if norm is None else norm
+        self._postings = postings
+        self._length = length
+        self._around: Surroundings | None = None
+        self._asked: dict[str, int] = {}
+        self._hits: TermHits | None = None
 
     @property
-    def size(self) -> int:
-        """Number of messages."""
-        return int(self.length.shape[0])
-
-    def norm(self) -> NDArray[np.float64]:
-        """BM25 length norm of each message against the fixed mean length."""
-        s = self.settings
-        return length_norm(self.length, s.k1, s.b, s.mean_length)
-
     def surroundings(self) -> Surroundings:
         """Windows around each message."""
-        s = self.settings
-        return Surroundings(self.segment, self.length, reach=s.reach, k1=s.k1, b=s.b)
+        if self._around is None:
+            s = self.settings
+            self._around = Surroundings(self.segment, self._length, reach=s.reach, k1=s.k1, b=s.b)
+        return self._around
 
-    def idf(self, term: str, norm: NDArray[np.float64]) -> float:
-        """Inverse frequency of a term, 0 if unknown.
+    def frequencies(self, terms: Sequence[str]) -> list[float]:
+        """Inverse frequencies of some terms, 0 if unknown; their holders are kept for `grids`.
 
         A message longer than usual counts as a part of a holder only: in a long text a common
         word says nothing about the word.
         """
-        held, _ = self.postings.holders(term, self.size)
-        if not held.size:
-            return 0.0
-        df = float(np.minimum(1.0, self.settings.k1 / norm[held]).sum())
-        return float(inverse_frequency(np.array([df]), self.size)[0])
+        hits = self._postings.gather(terms, self.size)
+        self._asked = {term: place for place, term in enumerate(terms)}
+        self._hits = hits
+        parts = np.minimum(1.0, self.settings.k1 / self.norm.take(hits.messages))
+        holders = np.zeros(len(terms))
+        for place in range(len(terms)):
+            holders[place] = parts[hits.span(place)].sum()
+        found = inverse_frequency(holders, self.size).tolist()
+        return [idf if held else 0.0 for idf, held in zip(found, holders, strict=True)]
+
+    def grids(self, terms: Sequence[str]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """How often each message holds each term, a few terms at a time.
+
+        Args:
+            terms: Some of those that `frequencies` was last asked for.
+
+        Yields:
+            Which of the terms, and counts of shape (terms, n).
+        """
+        hits, step = self._hits, max(1, _EVIDENCE_GRID // max(1, self.size))
+        if hits is None:
+            return
+        for start in range(0, len(terms), step):
+            taken = terms[start : start + step]
+            grid = np.zeros((len(taken), self.size))
+            for row, term in enumerate(taken):
+                span = hits.span(self._asked[term])
+                grid[row, hits.messages[span]] = hits.counts[span]
+            yield slice(start, start + len(taken)), grid
 
 
 def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[np.float64]]:
     """Columns ``nearby``, ``hits``, ``around`` and ``segment`` (see `SignalWeights`).
 
     Args:
-        view: The messages.
+        view: The messages; its frequencies were last asked for all terms of the question.
         profile: The question; without known terms the answer is empty.
     """
     total = sum(weight for _, weight in profile.weights)
     if total <= 0.0:
         return {}
     n, s = view.size, view.settings
-    norm = view.norm()
     near, hits, around = np.zeros(n), np.zeros(n), np.zeros(n)
     number = view.segment - view.segment[0]
-    seen = np.zeros(int(number[-1]) + 1)
-    surroundings = view.surroundings()
-    for term, idf in profile.weights:
-        held, counts = view.postings.holders(term, n)
-        presence = term_presence(counts.astype(np.float64), norm[held])
-        hits[held] += presence
-        near += idf * nearby_presence(held, presence, view.segment, s.near)
-        around += (idf / total) * surroundings.presence(held, counts)
-        reached = np.zeros(seen.shape)
-        reached[number[held]] = idf / total
-        seen += reached
+    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    seen = np.zeros(starts.size)
+    idf = np.array([weight for _, weight in profile.weights])
+    for taken, counts in view.grids([term for term, _ in profile.weights]):
+        weight = idf[taken, np.newaxis]
+        share = weight / total
+        presence = term_presence(counts, view.norm)
+        _add_rows(hits, presence)
+        _add_rows(near, weight * nearby_presence(presence, view.segment, s.near))
+        _add_rows(around, share * view.surroundings.presence(counts))
+        _add_rows(seen, share * (np.maximum.reduceat(counts, starts, axis=1) > 0.0))
     w = s.weights
     return {
         "nearby": (w.nearby / EVIDENCE_IDF_UNIT) * near,
@@ -101,6 +133,12 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
     }
 
 
+def _add_rows(column: NDArray[np.float64], grid: NDArray[np.float64]) -> None:
+    """Add rows to a column one after another, so that it does not matter how they come in grids."""
+    for row in grid:
+        column += row
+
+
 def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[np.float64]]:
     """Columns ``kind`` and ``kind_around`` of the thesaurus groups of the question.
 
@@ -108,24 +146,24 @@ def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[
         view: The messages.
         profile: The question; words about the chat itself ask for no group.
     """
-    n, norm = view.size, view.norm()
-    groups: dict[str, float] = {}
     asked = [t for t, _ in profile.weights if meta_share(t, profile.cues) == 1.0]
-    for term in (*asked, *profile.unknown):
-        for group in concepts_of(term):
-            if group not in groups:
-                groups[group] = view.idf(group, norm)
-    kept = sorted((-idf, group) for group, idf in groups.items() if idf > 0.0)
+    terms = (*asked, *profile.unknown)
+    groups = list(dict.fromkeys(group for term in terms for group in concepts_of(term)))
+    if not groups:
+        return {}
+    frequencies = zip(view.frequencies(groups), groups, strict=True)
+    kept = sorted((-idf, group) for idf, group in frequencies if idf > 0.0)
     kept = kept[: view.settings.max_groups]
     if not kept:
         return {}
+    n = view.size
     total = -sum(negative for negative, _ in kept)
     own, around = np.zeros(n), np.zeros(n)
-    surroundings = view.surroundings()
-    for negative, group in kept:
-        held, counts = view.postings.holders(group, n)
-        own[held] -= (negative / total) * term_presence(counts.astype(np.float64), norm[held])
-        around -= negative * surroundings.presence(held, counts)
+    idf = np.array([-negative for negative, _ in kept])
+    for taken, counts in view.grids([group for _, group in kept]):
+        weight = idf[taken, np.newaxis]
+        _add_rows(own, (weight / total) * term_presence(counts, view.norm))
+        _add_rows(around, weight * view.surroundings.presence(counts))
     w = view.settings.weights
     return {
         "kind": w.kind * own,

@@ -105,24 +105,23 @@ class RelevanceIndex:
         self._role.append(_INDEX_ROLES.get(analysis.role, 0))
         self._turn.append(turn)
         self._flags.append(
-            _INDEX_FLAG_TIME * (analysis.times > 0)
+            _INDEX_FLAG_TIME * analysis.timed
             | _INDEX_FLAG_STANDING * analysis.standing
             | _INDEX_FLAG_FIRST * (analysis.marks & MARK_FIRST_PERSON != 0)
         )
 
     def profile(self, query: TextAnalysis, *, upto: int | None = None) -> QueryProfile:
         """The question as it is understood against the messages [0, upto)."""
-        n = self._bound(upto)
+        return self._profile(query, self._view(self._bound(upto)))
+
+    def _profile(self, query: TextAnalysis, view: EvidenceView) -> QueryProfile:
+        n = view.size
         named, name_terms = self._people.named(query, n)
         cues = cues_of(query)
         weights: list[tuple[str, float]] = []
         unknown: list[str] = []
-        view = self._view(n)
-        norm = view.norm()
-        for term in query.terms:
-            if term in name_terms:
-                continue
-            idf = view.idf(term, norm)
+        terms = [term for term in query.terms if term not in name_terms]
+        for term, idf in zip(terms, view.frequencies(terms), strict=True):
             if idf > 0.0:
                 weights.append((term, idf * meta_share(term, cues)))
             else:
@@ -166,10 +165,10 @@ class RelevanceIndex:
             date, label or embedding (beyond chance) speaks for one.
         """
         n = self._bound(upto)
-        profile = self.profile(query, upto=n)
+        view = self._view(n)
+        profile = self._profile(query, view)
         parts: dict[str, NDArray[np.float64]] = {}
         if n:
-            view = self._view(n)
             parts |= term_parts(view, profile)
             parts |= group_parts(view, profile)
             self._add_question(parts, query, profile, n)

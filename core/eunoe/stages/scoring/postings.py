@@ -1,26 +1,56 @@
-"""Term postings of a growing list of messages."""
+"""Terms of a growing list of messages: which message holds which term how often."""
 
 from __future__ import annotations
 
+import itertools
 from array import array
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.stages.scoring.analysis import TextAnalysis
-from eunoe.stages.scoring.concepts import concepts_of
+from eunoe.stages.scoring.concepts import concept_members
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermHits:
+    """The holders of several terms, term after term.
+
+    Attributes:
+        ends: Where the holders of each term end, shape (terms,).
+        messages: Messages that hold a term, ascending for each term.
+        counts: How often they do, same shape.
+    """
+
+    ends: tuple[int, ...]
+    messages: NDArray[np.int64]
+    counts: NDArray[np.float64]
+
+    def span(self, place: int) -> slice:
+        """Where the holders of one of the terms stand."""
+        return slice(self.ends[place - 1] if place else 0, self.ends[place])
 
 
 class TermPostings:
     """Which message holds which term how often; append only.
 
-    Thesaurus groups are terms too; they do not count for the length of a message.
+    Terms are numbered in the order in which they are met. The numbers of all messages stand one
+    after another in one array, which is compared with those asked for: no list is kept for each
+    term, since most terms of a chat occur once.
+
+    The label of a thesaurus group stands for all terms of the group.
     """
 
     def __init__(self) -> None:
-        self._rows: dict[str, int] = {}
-        self._holders: list[array[int]] = []
-        self._counts: list[array[int]] = []
+        self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+        self._terms = array("i")
+        self._counts = array("i")
+        self._message = array("i")
+        self._ends = array("i")
         self._fresh = array("i")
 
     def __len__(self) -> int:
@@ -28,37 +58,72 @@ class TermPostings:
 
     def append(self, analysis: TextAnalysis) -> None:
         """Add the terms of the next message."""
-        position = len(self._fresh)
-        fresh = 0
-        groups: dict[str, int] = {}
-        for term, count in zip(analysis.terms, analysis.counts, strict=True):
-            fresh += self._add(term, position, count)
-            for group in concepts_of(term):
-                groups[group] = groups.get(group, 0) + count
-        for group, count in groups.items():
-            self._add(group, position, count)
-        self._fresh.append(fresh)
-
-    def _add(self, term: str, position: int, count: int) -> bool:
-        row = self._rows.get(term)
-        if row is None:
-            self._rows[term] = len(self._holders)
-            self._holders.append(array("i", (position,)))
-            self._counts.append(array("i", (count,)))
-            return True
-        self._holders[row].append(position)
-        self._counts[row].append(count)
-        return False
+        numbers = self._numbers
+        known = len(numbers)
+        self._terms.extend(map(numbers.__getitem__, analysis.terms))
+        self._counts.extend(analysis.packed_counts)
+        self._message.extend(array("i", (len(self._ends),)) * len(analysis.terms))
+        self._ends.append(len(self._terms))
+        self._fresh.append(len(numbers) - known)
 
     def fresh(self, upto: int) -> NDArray[np.float64]:
         """Terms that each message was the first to use, shape (upto,)."""
         return np.array(self._fresh[:upto], dtype=np.float64)
 
-    def holders(self, term: str, upto: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def holders(self, term: str, upto: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Messages below `upto` that hold the term, ascending, and how often."""
-        row = self._rows.get(term)
-        if row is None:
-            return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
-        held = np.array(self._holders[row], dtype=np.int32)
-        cut = int(np.searchsorted(held, upto))
-        return held[:cut], np.array(self._counts[row][:cut], dtype=np.int32)
+        hits = self.gather((term,), upto)
+        return hits.messages, hits.counts
+
+    def gather(self, terms: Sequence[str], upto: int) -> TermHits:
+        """The holders of several terms among the messages below `upto`, in one look."""
+        rows_of: dict[int, list[int]] = {}
+        for row, term in enumerate(terms):
+            for member in concept_members(term) or (term,):
+                number = self._numbers.get(member)
+                if number is not None:
+                    rows_of.setdefault(number, []).append(row)
+        end = self._ends[upto - 1] if upto else 0
+        if not end or not rows_of:
+            return TermHits((0,) * len(terms), np.zeros(0, dtype=np.int64), np.zeros(0))
+        slot = np.zeros(len(self._numbers), dtype=np.int32)
+        slot[list(rows_of)] = np.arange(1, len(rows_of) + 1)
+        met = slot.take(np.frombuffer(self._terms, np.int32, end))
+        place = np.flatnonzero(met)
+        rows = _postings_rows(met.take(place) - 1, list(rows_of.values()))
+        messages = np.frombuffer(self._message, np.int32, end).take(place)
+        counts = np.frombuffer(self._counts, np.int32, end).take(place)
+        return _postings_hits(rows, messages, counts, len(terms))
+
+
+def _postings_rows(
+    slot: NDArray[np.int32], rows: list[list[int]]
+) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
+    """Row of each posting; where a term belongs to several rows, also how often it is repeated."""
+    flat = np.array([row for held in rows for row in held], dtype=np.int32)
+    if flat.size == len(rows):
+        return flat.take(slot), None
+    width = np.array([len(held) for held in rows])
+    times = width.take(slot)
+    before = np.cumsum(times) - times
+    start = (np.cumsum(width) - width).take(slot) - before
+    return flat.take(np.repeat(start, times) + np.arange(int(times.sum()))), times
+
+
+def _postings_hits(
+    rows: tuple[NDArray[np.int32], NDArray[np.int64] | None],
+    messages: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    terms: int,
+) -> TermHits:
+    """Postings by row; those of one row in one message added up."""
+    row, times = rows
+    if times is not None:
+        messages, counts = np.repeat(messages, times), np.repeat(counts, times)
+    order = np.argsort(row.astype(np.int16) if terms < 1 << 15 else row, kind="stable")
+    row, held, many = row.take(order), messages.take(order), counts.take(order)
+    first = np.flatnonzero(np.append(True, (row[1:] != row[:-1]) | (held[1:] != held[:-1])))
+    if 0 < first.size < held.size:
+        row, held, many = row.take(first), held.take(first), np.add.reduceat(many, first)
+    ends = row.searchsorted(np.arange(terms), side="right")
+    return TermHits(tuple(ends.tolist()), held.astype(np.int64), many.astype(np.float64))

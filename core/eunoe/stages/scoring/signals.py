@@ -55,40 +55,34 @@ def bm25_column(
     return np.asarray((k1 + 1.0) * (idf @ term_presence(frequency, norm)))
 
 
-def nearby_presence(
-    held: NDArray[np.int32], presence: SignalColumn, segment: SegmentColumn, reach: float
-) -> SignalColumn:
-    """Noisy-or of one term's presence here and in the two messages before and after.
+def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float) -> SignalColumn:
+    """Noisy-or of each term's presence here and in the two messages before and after.
 
     ``1 - (1-s_i)(1-a s_{i-1})(1-a s_{i+1})(1-a^2 s_{i-2})(1-a^2 s_{i+2})`` inside a segment: a
     message answers a question together with what stands around it.
 
     Args:
-        held: Messages that hold the term, ascending.
-        presence: Their presence ``s`` in [0, 1], same shape.
+        presence: ``s`` in [0, 1], shape (terms, n).
         segment: Segment number of each message, shape (n,).
         reach: ``a`` in [0, 1].
 
     Returns:
-        Column of shape (n,).
+        Grid of shape (terms, n).
     """
-    size = segment.shape[0]
-    missing = np.ones(size)
-    missing[held] = 1.0 - presence
-    for steps, share in ((1, reach), (-1, reach), (2, reach * reach), (-2, reach * reach)):
-        place = held + steps
-        inside = (place >= 0) & (place < size)
-        place, source = place[inside], held[inside]
-        same = segment[place] == segment[source]
-        missing[place[same]] *= 1.0 - share * presence[inside][same]
+    missing = 1.0 - presence
+    for steps, share in ((1, reach), (2, reach * reach)):
+        same = (segment[steps:] == segment[:-steps]).astype(np.float64)
+        part = share * presence
+        missing[:, steps:] *= 1.0 - part[:, :-steps] * same
+        missing[:, :-steps] *= 1.0 - part[:, steps:] * same
     return np.asarray(1.0 - missing)
 
 
 def box_sum(values: SignalColumn, first: SegmentColumn, after: SegmentColumn) -> SignalColumn:
-    """Sum over the messages ``first[i] .. after[i] - 1`` for every message i, shape (n,)."""
-    running = np.zeros(values.shape[0] + 1)
-    np.cumsum(values, out=running[1:])
-    return np.asarray(running[after] - running[first])
+    """Sum over the messages ``first[i] .. after[i] - 1`` for every message i, shape (..., n)."""
+    running = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, out=running[..., 1:])
+    return np.asarray(running.take(after, axis=-1) - running.take(first, axis=-1))
 
 
 def segment_starts(segment: SegmentColumn) -> SegmentColumn:
@@ -136,13 +130,10 @@ class Surroundings:
         total = box_sum(length, self._first, self._after)
         self._norm = length_norm(total, k1, b, max(1.0, float(total.mean())))
 
-    def presence(self, held: NDArray[np.int32], counts: NDArray[np.int32]) -> SignalColumn:
-        """Saturated presence of one term in the surroundings of every message, shape (n,).
+    def presence(self, counts: SignalColumn) -> SignalColumn:
+        """Saturated presence of terms in the surroundings of every message, shape (terms, n).
 
         Args:
-            held: Messages that hold the term.
-            counts: How often each does.
+            counts: How often each message holds each term, shape (terms, n).
         """
-        column = np.zeros(self._norm.shape)
-        column[held] = counts
-        return term_presence(box_sum(column, self._first, self._after), self._norm)
+        return term_presence(box_sum(counts, self._first, self._after), self._norm)

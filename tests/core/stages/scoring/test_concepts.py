@@ -1,4 +1,4 @@
-from eunoe.stages.scoring.concepts import concepts_of
+from eunoe.stages.scoring.concepts import concept_members, concepts_of
 from eunoe.stages.scoring.stemming import stem_english
 
 
@@ -15,3 +15,10 @@ def test_members_share_a_group_with_its_name():
 
 def test_a_word_without_a_group():
     assert concepts_of("zzz") == ()
+
+
+def test_members_are_those_that_name_the_group():
+    members = concept_members("\u00a7sport")
+    assert {"tenni", "golf"} <= set(members)
+    assert all("\u00a7sport" in concepts_of(member) for member in members)
+    assert concept_members("tenni") == ()

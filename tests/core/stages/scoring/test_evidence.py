@@ -17,7 +17,9 @@ def parts(question):
         postings.append(analysis)
     length = np.array([float(analyse_text(t, role="user").length) for t in TEXTS])
     view = EvidenceView(postings, ScoringSettings(), length, np.array([0, 0, 0, 1]))
-    profile = index.profile(analyse_text(question, role="user"))
+    query = analyse_text(question, role="user")
+    profile = index.profile(query)
+    view.frequencies(query.terms)
     return term_parts(view, profile), group_parts(view, profile)
 
 
@@ -39,3 +41,25 @@ def test_a_group_finds_its_members():
 
 def test_nothing_known():
     assert parts("zzz?") == ({}, {})
+
+
+def test_an_unknown_word_has_no_frequency():
+    postings = TermPostings()
+    postings.append(analyse_text("dog", role="user"))
+    view = EvidenceView(postings, ScoringSettings(), np.ones(1), np.zeros(1, dtype=np.int64))
+    known, unknown = view.frequencies(("dog", "cat"))
+    assert known > unknown == 0.0
+    assert [grid.tolist() for _, grid in view.grids(("dog",))] == [[[1.0]]]
+
+
+def test_grids_come_in_parts_when_the_chat_is_long():
+    words, size = ("dog", "cat", "hous"), 100_000
+    postings = TermPostings()
+    for _ in range(size):
+        postings.append(analyse_text("dog house", role="user"))
+    view = EvidenceView(
+        postings, ScoringSettings(), np.full(size, 2.0), np.zeros(size, dtype=np.int64)
+    )
+    view.frequencies(words)
+    sums = [(part.start, grid.sum(axis=1).tolist()) for part, grid in view.grids(words)]
+    assert sums == [(0, [size]), (1, [0]), (2, [size])]

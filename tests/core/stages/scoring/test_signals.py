@@ -41,23 +41,26 @@ def test_presence_by_hand():
 
 def test_nearby_by_hand_and_not_across_segments():
     segment = np.array([0, 0, 0, 0, 1])
-    got = nearby_presence(np.array([1], dtype=np.int32), np.array([0.5]), segment, 0.6)
+    presence = np.array([[0.0, 0.5, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0, 0.0]])
+    got, both = nearby_presence(presence, segment, 0.6)
     assert got == pytest.approx([0.3, 0.5, 0.3, 0.18, 0.0])
-    both = nearby_presence(np.array([0, 1], dtype=np.int32), np.array([0.5, 0.5]), segment, 0.6)
     assert both[0] == pytest.approx(1 - 0.5 * 0.7)
     assert both[2] == pytest.approx(1 - 0.7 * 0.82)
+    assert nearby_presence(np.array([[0.5]]), np.array([0]), 0.6).tolist() == [[0.5]]
 
 
 def test_box_and_segments():
     values = np.array([1.0, 2.0, 3.0, 4.0])
-    assert box_sum(values, np.array([0, 0, 1, 2]), np.array([2, 3, 4, 4])).tolist() == [3, 6, 9, 7]
+    first, after = np.array([0, 0, 1, 2]), np.array([2, 3, 4, 4])
+    assert box_sum(values, first, after).tolist() == [3, 6, 9, 7]
+    assert box_sum(np.array([values, values]), first, after).tolist() == [[3, 6, 9, 7]] * 2
     assert segment_starts(np.array([0, 0, 1, 2, 2])).tolist() == [0, 2, 3]
 
 
 def test_surroundings_stay_in_the_segment():
     around = Surroundings(np.array([0, 0, 1, 1]), np.ones(4), reach=6, k1=1.0, b=0.0)
-    got = around.presence(np.array([0], dtype=np.int32), np.array([1], dtype=np.int32))
-    assert got.tolist() == [0.5, 0.5, 0.0, 0.0]
+    got = around.presence(np.array([[1.0, 0.0, 0.0, 0.0]]))
+    assert got.tolist() == [[0.5, 0.5, 0.0, 0.0]]
 
 
 def test_dates_fade_with_days():
