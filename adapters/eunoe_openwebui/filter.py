@@ -123,9 +123,10 @@ class Filter:
             model_id = str(body.get("model") or "")
             priced = priced_model_id(model_id, __model__ or {}, {})
             share = self._usage.cache_share(model_id)
-            self._usage.learn(model_id, notes.counted, notes.forecasts, usage)
-            entry = enter_requests(notes.forecasts, model_id=priced, usage=usage, hit_share=share)
             chat = str((__metadata__ or {}).get("chat_id") or "")
+            repeats = notes.forecasts if chat else ()  # what a program repeats is not known
+            self._usage.learn(model_id, notes.counted, repeats, usage)
+            entry = enter_requests(notes.forecasts, model_id=priced, usage=usage, hit_share=share)
             ledger = await self._enter(chat, entry, resolve_valves(self.valves, model_id))
             turn = measure_turn(usage)
             if turn is not None and notes.allowed:

@@ -109,7 +109,9 @@ def fit_request(
     counted = result.report.tokens_after + prompt_tokens
     parts = _filter_sent_parts(tools, result.placements, result.report)
     forecast = result.forecast.with_left_out(request.earlier.left_out_tokens)
-    forecast = forecast.with_repeated(views.unchanged_tokens(request.chat, parts))
+    unchanged = views.unchanged_tokens(request.chat, parts)
+    if request.chat:  # the first request of it that is known here: no cache is counted on
+        forecast = forecast.with_repeated(unchanged or 0)
     forecast = provider_forecast(forecast, prompt_tokens, factor)
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),

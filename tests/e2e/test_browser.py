@@ -81,11 +81,12 @@ def test_a_number_in_brackets_stays_text(
 ) -> None:
     admin.set_valves(FILTER, {"max_tokens": 1500})
     fresh.answer = lambda body: Reply("It is the value of ports[1], so 54329.")
-    chat_id, _ = admin.import_chat(PRICED_MODEL, office_chat())
-    browser.open(f"{host.url}/c/{chat_id}")
-    browser.type("//*[@id='chat-input']", "On which port does our database listen?\n")
-    browser.find("//*[contains(., 'ports[1], so 54329.')]")
-    assert "recalled" in browser.text(f"({STATUS})[last()]")
+    with admin.workspace_model("list-model", PRICED_MODEL) as model:
+        chat_id, _ = admin.import_chat(model, office_chat())
+        browser.open(f"{host.url}/c/{chat_id}")
+        browser.type("//*[@id='chat-input']", "On which port does our database listen?\n")
+        browser.find("//*[contains(., 'ports[1], so 54329.')]")
+        assert "recalled" in browser.text(f"({STATUS})[last()]")
 
 
 def _port_in(body: Json) -> str:

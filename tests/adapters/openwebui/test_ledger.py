@@ -82,6 +82,21 @@ def test_a_model_whose_cache_gives_nothing_back_is_not_said_to(plugin: Any) -> N
     assert "from cache" not in plugin.status
 
 
+def test_the_first_request_of_a_chat_teaches_nothing_about_the_cache(plugin: Any) -> None:
+    turns = [{"role": "user", "content": f"{n} " + WORDS * 60} for n in range(60)]
+    metadata: dict[str, Any] = {"chat_id": "imported"}
+    given = {"valves": {"max_tokens": 4000}, "__metadata__": metadata}
+    plugin.call("request", {"model": "gpt-4o", "messages": turns}, **given)
+    usage = {"prompt_tokens": metadata["eunoe"]["counted"]}
+    answer = {"role": "assistant", "content": "Yes.", "usage": usage}
+    plugin.call("outlet", {"model": "gpt-4o", "messages": [answer]}, **given)
+    more = [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "?"}]
+    metadata.clear()
+    metadata["chat_id"] = "imported"
+    plugin.call("request", {"model": "gpt-4o", "messages": [*turns, *more]}, **given)
+    assert "from cache" in plugin.status
+
+
 def test_the_steps_of_a_tool_loop_are_one_turn_of_the_ledger(plugin: Any) -> None:
     messages: list[dict[str, Any]] = []
     for turn in range(40):
