@@ -20,6 +20,7 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from eunoe.domain.log import logger
 
@@ -161,14 +162,33 @@ def _load_tiktoken(encoding: str) -> TokenSource | None:
     )
 
 
+# Fewer texts than this are counted one by one: calling the pool costs as much as tens of texts.
+_TOKTOK_BATCH = 64
+
+
 def _load_toktok(encoding: str) -> TokenSource | None:
     # One thread: for chats the pool costs more than it brings.
-    count = importlib.import_module("toktok").batch_count
-    return TokenSource(
-        name=f"toktok {encoding}",
-        count_all=lambda texts: list(count(texts, encoding, threads=1)),
-        longest_text=64_000_000,
-    )
+    package = importlib.import_module("toktok")
+    batch, count_one = package.batch_count, _toktok_single(package, encoding)
+
+    def count_all(texts: Sequence[str]) -> list[int]:
+        if count_one is not None and len(texts) < _TOKTOK_BATCH:
+            return [count_one(text) for text in texts]
+        return list(batch(texts, encoding, threads=1))
+
+    return TokenSource(name=f"toktok {encoding}", count_all=count_all, longest_text=64_000_000)
+
+
+def _toktok_single(package: Any, encoding: str) -> Callable[[str], int] | None:
+    """The counter of a single text, None where the package has none that counts rightly."""
+    find = getattr(package, "_encoding", None)
+    if find is None or encoding not in VOCABULARY_FILES:  # others normalise their texts first
+        return None
+    try:
+        count: Callable[[str], int] = find(encoding).count
+        return count if count(_PROBE_TEXT) == _PROBE_COUNTS[encoding] else None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
 
 
 def _load_quicktok(encoding: str) -> TokenSource | None:

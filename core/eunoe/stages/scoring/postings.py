@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -83,6 +83,20 @@ def test_a_package_with_its_own_vocabulary_is_used(packages, package):
     assert source.count_all(["a", "b"]) == [25, 25]
 
 
+@pytest.mark.parametrize(("single", "few"), [(25, 25), (24, 26)])
+def test_few_texts_are_counted_one_by_one_if_that_counts_rightly(packages, single, few):
+    (packages / "toktok.py").write_text(
+        "class Encoding:\n"
+        f"    def count(self, text):\n        return {single}\n"
+        "def _encoding(name):\n    return Encoding()\n"
+        "def batch_count(texts, encoding, threads=0):\n"
+        "    return [25 if '<|' in text else 26 for text in texts]\n"
+    )
+    source = load_source("o200k_base", LOADERS["toktok"])
+    assert source.count_all(["a", "b"]) == [few, few]
+    assert source.count_all(["a"] * 100) == [26] * 100
+
+
 def test_a_package_that_miscounts_or_breaks_is_not_used(packages):
     (packages / "toktok.py").write_text(FAKES["toktok"].replace("25", "24"))
     (packages / "quicktok.py").write_text("raise OSError('broken')")
