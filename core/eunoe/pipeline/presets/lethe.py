@@ -6,8 +6,8 @@
    messages, with a softmax of 3.
 3. ``r = max(0.01, w GA + (1 - w) rank/max)`` where ``w`` grows with the evenness of the rank and
    with the square of the budget's pressure.
-4. Greedy by ``r (1 - beta * likeness to what was taken) / tokens``, each message whole or by its
-   first sentence.
+4. Greedy by ``r (1 - beta * likeness to what was taken) / tokens`` over whole messages; the room
+   left goes to the first sentences of the most relevant others.
 5. Head: what is pinned and the first question of the chat; then by falling relevance; tail: the
    last turn. The current turn follows.
 
@@ -29,7 +29,6 @@ from eunoe.stages.selection.candidates import SelectionCandidates, SparseSimilar
 from eunoe.stages.selection.redundancy import estimate_beta_sparse
 from eunoe.stages.selection.selecting import Selection, select_items
 from eunoe.stages.selection.similarity import knn_similarity
-from eunoe.stages.selection.tiers import Tier, tier_elements
 from eunoe.stages.structure.blend import (
     blend_rank,
     budget_pressure,
@@ -52,19 +51,15 @@ def plan_lethe(chat: PresetChat) -> PresetPlan | None:
     head, tail = lethe_anchors(chat)
     places = lethe_candidates(chat, worth, head | tail)
     gists = lethe_gists(chat, places)
-    selection = select_lethe(chat, places, worth, gists, head | tail)
-    if not selection.chosen:
+    whole, short = select_lethe(chat, places, worth, gists, head | tail)
+    if not whole.chosen and not short:
         return None
     return PresetPlan(
-        chosen=tuple(places[list(selection.chosen)].tolist()),
+        chosen=tuple(places[sorted((*whole.chosen, *short))].tolist()),
         values=np.minimum(1.0, relevance),
         reason="a walk from the question and a diverse choice, the most relevant first",
-        certificate=selection.certificate,
-        gists={
-            int(chat.first[places[k]]): gists[k]
-            for k, tier in zip(selection.chosen, selection.tiers, strict=True)
-            if tier is Tier.GIST
-        },
+        certificate=whole.certificate,
+        gists={int(chat.first[places[k]]): gists[k] for k in short},
         head=head | chat.pinned,
         tail=tail,
     )
@@ -115,17 +110,36 @@ def select_lethe(
     worth: FloatColumn,
     gists: list[str],
     anchors: frozenset[int],
-) -> Selection:
-    """Greedy by marginal gain per token over whole messages and gists (H12 to H17)."""
-    sizes = chat.count_batch(gists)
-    short = [n + GIST_LINE_TOKENS if text else 0 for n, text in zip(sizes, gists, strict=True)]
+) -> tuple[Selection, dict[int, int]]:
+    """Greedy by marginal gain per token over whole messages, then gists in the room left.
+
+    Args:
+        places: the candidates, ascending; ``gists`` are theirs.
+        worth: relevance of every atom, shape (m,).
+        anchors: what is chosen in any case.
+
+    Returns:
+        The choice of whole atoms by position among the candidates, and the tokens of each
+        candidate shown by its gist (H12 to H17).
+    """
     likeness = likeness_of(chat, places)
     candidates = SelectionCandidates.of(
         worth[places],
-        tier_elements(chat.cost[places], gist=np.array(short, dtype=np.int64)),
+        chat.cost[places],
         chat.room,
         similarity=likeness,
         forced=np.isin(places, sorted(anchors)),
     )
     beta = estimate_beta_sparse(likeness)
-    return select_items(candidates, objective="mig", beta=beta, exponent=1.0)
+    whole = select_items(candidates, objective="mig", beta=beta, exponent=1.0)
+    left = chat.room - whole.cost
+    rest = np.setdiff1d(np.arange(places.size), np.array(whole.chosen, dtype=np.int64))
+    rest = rest[np.lexsort((-rest, -worth[places[rest]]))]
+    tokens = chat.count_batch([gists[k] for k in rest.tolist()])
+    short: dict[int, int] = {}
+    for k, size in zip(rest.tolist(), tokens, strict=True):
+        cost = size + GIST_LINE_TOKENS
+        if gists[k] and cost <= left and cost < chat.cost[places[k]]:
+            short[k] = cost
+            left -= cost
+    return whole, short

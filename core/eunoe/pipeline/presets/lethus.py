@@ -51,13 +51,14 @@ def plan_lethus(chat: PresetChat) -> PresetPlan | None:
 
 def lethus_wave(chat: PresetChat) -> FloatColumn:
     """Relevance of each turn, at least 0, shape (turns,)."""
-    mentions = entity_mentions(chat.analyses)
-    named = [name for name in chat.query.entities if name in mentions]
-    ghost = ghost_weights(chat.query.asked, named, mentions, chat.turn.tolist())
+    everywhere = entity_mentions(chat.analyses)
+    mentions = {n: places for n, places in everywhere.items() if len(places) <= LETHUS_RARE}
+    named = [name for name in chat.query.entities if name in everywhere]
     wave = chat.turn_cosine * word_lift(chat)
     if named:
         wave[lifted_turns(chat, named, mentions)] *= LETHUS_BOOST
     else:
+        ghost = ghost_weights(chat.query.asked, (), mentions, chat.turn.tolist())
         wave = wave + LETHUS_TYPE_BONUS * meant_matches(chat, ghost, mentions)
     age = chat.turns - 1 - np.arange(chat.turns, dtype=np.float64)
     off = bool(chat.query.dates) or bool(cues_of(chat.query) & CUE_RECALL)
@@ -65,21 +66,24 @@ def lethus_wave(chat: PresetChat) -> FloatColumn:
 
 
 def entity_mentions(analyses: Sequence[TextAnalysis]) -> dict[str, list[int]]:
-    """Which messages mention each entity, ascending; entities named everywhere are left out."""
+    """Which messages mention each entity, ascending."""
     found: dict[str, list[int]] = {}
     for i, analysis in enumerate(analyses):
         for name in analysis.entities:
             found.setdefault(name, []).append(i)
-    return {name: places for name, places in found.items() if len(places) <= LETHUS_RARE}
+    return found
 
 
 def lifted_turns(
     chat: PresetChat, named: Sequence[str], mentions: Mapping[str, Sequence[int]]
 ) -> PlaceColumn:
-    """Turns that hold a named entity, or one that shares a message with it; ascending."""
+    """Turns that hold a named entity, or one that shares a message with it; ascending.
+
+    Entities that ``mentions`` leaves out, since they are named everywhere, lift nothing.
+    """
     linked = dict.fromkeys(named)
     for name in named:
-        for i in mentions[name]:
+        for i in mentions.get(name, ()):
             linked.update(dict.fromkeys(chat.analyses[i].entities))
     places = [i for name in linked for i in mentions.get(name, ())]
     return np.unique(chat.turn[np.array(places, dtype=np.int64)])

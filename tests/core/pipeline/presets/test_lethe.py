@@ -11,7 +11,6 @@ from eunoe.pipeline.presets.lethe import (
     plan_lethe,
     select_lethe,
 )
-from eunoe.stages.selection.tiers import Tier
 from preset_chats import asked, preset_chat, talk
 
 NOTHING: frozenset[int] = frozenset()
@@ -33,7 +32,7 @@ def test_gain_per_token_by_hand():
     # worth 1, 1, 0.6; the first two are copies: the second counts 1 - beta
     chat = preset_chat(asked("dog lamp", "dog lamp", "cloud"), "dog", room=2)
     worth = np.array([1.0, 1.0, 0.6])
-    picked = select_lethe(chat, places_of(chat), worth, ["", "", ""], NOTHING)
+    picked, _ = select_lethe(chat, places_of(chat), worth, ["", "", ""], NOTHING)
     # distances 0, 1/2, 1/2: mean 1/3, over 1/2: beta = 0.3 + 0.4 * 2/3
     beta = 0.3 + 0.4 * 2 / 3
     assert picked.chosen == (1, 2)
@@ -41,7 +40,7 @@ def test_gain_per_token_by_hand():
     assert 1.0 - beta < 0.6
     cheap = preset_chat(asked("dog lamp", "dog lamp", "cloud"), "dog", room=3, cost=[1, 1, 2])
     worth = np.array([1.0, 1.0, 0.4])
-    picked = select_lethe(cheap, places_of(cheap), worth, ["", "", ""], NOTHING)
+    picked, _ = select_lethe(cheap, places_of(cheap), worth, ["", "", ""], NOTHING)
     assert picked.chosen == (0, 1)
     assert picked.gains == pytest.approx((1.0, 1.0 - beta))
 
@@ -60,19 +59,27 @@ def test_likeness_is_between_atoms():
     assert 0.0 < row[2] < 1.0
 
 
-def test_a_long_message_is_shown_by_its_first_sentence():
-    chat = preset_chat(asked("dog cloud", "sun"), "dog", room=20, cost=[100, 5])
-    picked = select_lethe(chat, places_of(chat), np.array([1.0, 0.1]), ["dog …", ""], NOTHING)
-    assert picked.chosen == (0, 1)
-    assert picked.tiers == (Tier.GIST, Tier.VERBATIM)
-    assert picked.cost == len("dog …") + 8 + 5
+@pytest.mark.parametrize(
+    ("room", "short"),
+    [
+        pytest.param(18, {0: 13}, id="the room left"),
+        pytest.param(17, {}, id="too little room"),
+        pytest.param(200, {}, id="whole where that fits"),
+    ],
+)
+def test_a_long_message_is_shown_by_its_first_sentence(room, short):
+    chat = preset_chat(asked("dog cloud", "sun"), "dog", room=room, cost=[100, 5])
+    worth = np.array([1.0, 0.1])
+    whole, shown = select_lethe(chat, places_of(chat), worth, ["dog …", ""], NOTHING)
+    assert whole.chosen == ((0, 1) if room == 200 else (1,))
+    assert shown == short
 
 
 def test_the_gist_comes_with_the_plan():
     chat = preset_chat(
         asked("sun", "dog cloud", "lamp", "tree"),
         "dog",
-        room=40,
+        room=45,
         cost=[30, 100, 30, 30],
         first_sentences=lambda places: ["dog …" if i == 1 else "" for i in places],
     )

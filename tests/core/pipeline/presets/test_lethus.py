@@ -85,5 +85,13 @@ def test_three_matches_at_most():
 
 def test_entities_named_everywhere_are_no_entities():
     chat = preset_chat(asked(*["see app.py"] * 65), "app.py")
-    assert "app.py" not in entity_mentions(chat.analyses)
-    assert np.isfinite(lethus_wave(chat)).all()
+    mentions = entity_mentions(chat.analyses)
+    assert len(mentions["app.py"]) == 65
+    assert lifted_turns(chat, ["app.py"], {}).tolist() == []
+    plain = chat.turn_cosine * (0.5 + 0.5 * 0.98 ** np.arange(64, -1, -1))
+    assert lethus_wave(chat).tolist() == pytest.approx((plain * word_lift(chat)).tolist())
+
+
+def test_a_question_that_names_something_means_nothing_else():
+    lines = asked("Berta likes tea", "look at app.py", "sun")
+    assert lethus_wave(preset_chat(lines, "does Berta like it"))[1] == 0.0
