@@ -20,9 +20,14 @@ def model_counter(model_id: str | None, scale_by_family: bool) -> TokenCounter:
     return counter if counter.exact or scale_by_family else find_tokenizer("o200k")
 
 
-def limit_by_flags(limit: int, flags: Flags, cap: int | None) -> int:
-    """The limit with ``!full`` and ``!target`` applied; never above the operator's cap."""
-    full, target = flags.full, flags.target
+def limit_by_flags(limit: int, flags: Flags, cap: int | None, least: int) -> int:
+    """The limit with ``!full`` and ``!target`` applied; never above the operator's cap.
+
+    Args:
+        least: tokens of what may not be cut; a target below is raised to it, since a target is a
+            wish and no reason to refuse.
+    """
+    full, target = flags.full, flags.target and max(flags.target, least)
     if not limit or not (full or target):
         return min(limit, target) if limit and target else limit or (target or 0)
     most = max(limit, cap or 0)

@@ -33,6 +33,7 @@ from eunoe.pipeline.result import OrchestratorResult, placements_of
 from eunoe.pipeline.transcript import (
     PipelineMemory,
     Transcript,
+    forced_tokens,
     last_turn_start,
     process_memory,
 )
@@ -211,7 +212,10 @@ class ContextOrchestrator:
             known = len(transcript.entries)
             if known < len(finished):
                 transcript.grow(finished[known:])
-            limit = limit_by_flags(limit, flags.now, self._flag_cap)
+            newest = flags.entries[len(finished) :]
+            if flags.now.target or flags.now.full:
+                least = tool_tokens + reserve + forced_tokens(transcript, newest)
+                limit = limit_by_flags(limit, flags.now, self._flag_cap, least)
             request = Request(
                 raws=flags.raws,
                 entries=flags.entries,
@@ -228,7 +232,6 @@ class ContextOrchestrator:
             result = self._answer(
                 conversation, request, flags.now.policy or name, limit, tool_tokens, reserve
             )
-            newest = flags.entries[len(finished) :]
             self._advisers.learn(transcript, newest, result.report.tokens_before, limit)
             return result
         finally:

@@ -16,6 +16,7 @@ from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import NO_ADVISERS, Advisers
 from eunoe.pipeline.memory import ContentEntry, ContentMemory, count_entries
 from eunoe.pipeline.transcript import (
+    LIST_FRAMING,
     Transcript,
     chat_timeline,
     note_call_ids,
@@ -26,7 +27,7 @@ from eunoe.stages.flags import flags_in_force, lock_flags
 from eunoe.stages.window import Timeline
 from eunoe.wire.rewriting import with_prefix_elided
 
-LIST_TOKENS = 3
+LIST_TOKENS = LIST_FRAMING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,8 @@ class Slot:
 
     ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
     character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
-    bound of its tokens where that is known without counting.
+    bound of its tokens where that is known without counting; ``stands_by`` is the call that a stub
+    of ours answers.
     """
 
     index: int | None
@@ -34,6 +35,7 @@ class Slot:
     parts: tuple[int, ...] = ()
     whole_characters: bool = True
     most_tokens: int | None = None
+    stands_by: int | None = None
 
 
 @dataclass(slots=True)
@@ -115,7 +117,8 @@ class SlotMaker:
         stubs = []
         for call_id in atom.unanswered:
             raw = missing_result(call_id, NO_RESULT)
-            stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB))
+            call = atom.indices[0]
+            stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB, stands_by=call))
         calls = ", ".join(str(c) for c in atom.unanswered)
         self.mended.append(
             f"[{atom.indices[0]}] no result was recorded for {calls}; a stub says so"

@@ -25,6 +25,7 @@ from eunoe.stages.scoring.vectors import VectorTable
 from eunoe.stages.window import Timeline
 
 _CHECK_EVERY = 64
+LIST_FRAMING = 3
 _MOST_COUNTERS = 4
 
 
@@ -191,6 +192,12 @@ def last_turn_start(entries: Sequence[ContentEntry]) -> int:
         if message.role == "user" and opens_turn(message, entries[i - 1].message):
             return i
     return 0
+
+
+def forced_tokens(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> int:
+    """Tokens of what may not be cut: system messages, the current turn, the list's framing."""
+    systems = int(transcript.system_tokens.view().sum())
+    return systems + sum(e.tokens for e in open_turn) + LIST_FRAMING
 
 
 def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> Timeline:

@@ -168,8 +168,13 @@ def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slo
     turn_atoms = [a for a in _all_atoms(request) if loose.intersection(a.indices)]
     if any(a.first >= request.turn_start for a in turn_atoms):
         return slots, []
-    rest = [s for k, s in enumerate(slots) if k not in set(early)]
-    return rest, turn_atoms
+    gone = {i for a in turn_atoms for i in a.indices}
+    kept = [
+        s
+        for k, s in enumerate(slots)
+        if k not in set(early) and (s.stands_by is None or s.stands_by not in gone)
+    ]
+    return kept, turn_atoms
 
 
 def _has_question_before(request: Request, slot: Slot) -> bool:
