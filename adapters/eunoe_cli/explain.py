@@ -12,7 +12,7 @@ from eunoe_cli.arguments import add_model_arguments, tokens
 if TYPE_CHECKING:
     from eunoe import OrchestratorResult
 
-POLICIES = ("stable", "relevance", "window", "off")
+POLICIES = ("stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "off")
 _LONGEST_RUN = 6
 _FATE_MARKS = {
     "kept": "#",

@@ -54,7 +54,8 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             model's tokenizer where it is on this machine, else a close estimate), the name of a
             tokenizer's family such as ``o200k``, a chat model, or a function of one message or of a
             list of messages. Only names can be saved with ``dumps``.
-        policy: ``stable`` (default), ``relevance``, ``window`` or ``off``.
+        policy: ``stable`` (default), ``relevance``, ``window``, ``lethe``, ``lethes``, ``dycp``,
+            ``lethus`` or ``off``.
         profile: whose rules the list must keep: ``openai``, ``responses``, ``anthropic``,
             ``gemini``, ``mistral``, ``deepseek``, ``template`` or ``permissive``. By default it
             follows from ``model_id``, or from what earlier answers say of their provider.
