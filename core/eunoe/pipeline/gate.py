@@ -50,5 +50,7 @@ def need_of_recall(request: Request, start: int) -> RecallNeed:
         return RecallNeed("none", "the window holds what the question needs", scored)
     found = f"{100 * coverage.best_outside:.0f} % against {100 * coverage.best_inside:.0f} %"
     return RecallNeed(
-        "deep", f"an older message covers more of the question than the window ({found})", scored
+        "deep" if coverage.plain else "light",
+        f"an older message covers more of the question than the window ({found})",
+        scored,
     )

@@ -12,6 +12,7 @@ CUE_SUMMARY = 16
 CUE_ASSISTANT = 32
 CUE_STANDING = 64
 CUE_FOLLOW_UP = 128
+CUE_WANTS = 256
 
 _CUE_CHARACTERS = 4_000
 
@@ -64,6 +65,38 @@ _CUE_FOLLOW_UP_PATTERN = re.compile(
     r"|gracias|obrigad[oa]|grazie|спасибо|ja|oui|da|да|нет)\b|好的|谢谢|謝謝|那|はい|ありがとう|네)",
     re.IGNORECASE,
 )
+_CUE_WANTS_PATTERN = re.compile(
+    # "Tell me the port", "list what we agreed", not "show me how to" or "give me an example"
+    r"(?:\A|[.!?;:\n,]\s*|\b(?:please|now|then|and|just|can you|could you) )"
+    r"(?:tell|show|give|send|read|list|repeat|quote|name|find|look up|fetch|print|state|spell)"
+    r"(?: (?:me|us|him|her|them|out|again|up|back)){0,2} "
+    r"(?:the|that|those|my|our|his|her|their|all|everything|what|which|when|where|who|whose) "
+    # "the column that you prepared", "the file we sent"
+    r"|\b(?:the|that|those|this|my|our|your) (?:[\w'-]+ ){1,4}(?:(?:that|which|who) )?"
+    r"(?:i|we|you|they|he|she)(?:'d|'ve| had| have)? (?:\w+ed|set|made|wrote|built|gave|chose|sent"
+    r"|put|took|kept|drew|left|found|bought|got|said|told|did|ran|saw|spoke)\b"
+    # "she asks which form", "wants to know when"
+    r"|\b(?:ask(?:s|ed|ing)?|wonder(?:s|ed|ing)?|wants? to know|needs? to know|forgot(?:ten)?"
+    r"|find out|confirm) (?:\w+ ){0,3}(?:which|what|when|where|who|whom|whose|whether|how (?:much"
+    r"|many|long|often))\b"
+    r"|\b(?:hours|days|weeks|months|ages|a while|long) (?:ago|back)\b"
+    r"|\b(?:sag|sage|nenn|nenne|zeig|zeige|gib|schick|lies) (?:mir|uns) (?:den|die|das|dem|alle|was"
+    r"|welche\w*|wann|wo|wer|wie viele?|unsere?\w*|meine?\w*)\b"
+    r"|\b(?:fragt|fragte|wissen) ?,? (?:welche\w*|was|wann|wo|wer|wem|ob|wie viele?)\b"
+    r"|\b(?:den|die|das|der|dem) [\w-]+,? (?:den|die|das|der|dem) (?:ich|wir|du|sie|ihr|er)\b"
+    r"|\bvor (?:\w+ )?(?:stunden|tagen|wochen|monaten)\b"
+    r"|\b(?:dime|d[ií]game|mu[eé]strame|dame|recu[eé]rdame|l[eé]eme) (?:el|la|los|las|lo|mi|qu[eé]"
+    r"|cu[aá]l\w*|cu[aá]ndo|d[oó]nde|qui[eé]n\w*|todo\w*)\b"
+    r"|\bpregunta (?:qu[eé]|cu[aá]l\w*|cu[aá]ndo|d[oó]nde|qui[eé]n|cu[aá]nt\w+)\b"
+    r"|\bque (?:\w+(?:amos|imos|aste|iste)|pusimos|hicimos|dijimos|hiciste|dijiste)\b"
+    r"|\bhace (?:\w+ )?(?:horas|d[ií]as|semanas|meses)\b"
+    r"|\b(?:dis|donne|montre|rappelle|lis)[- ]moi (?:le|la|les|l'|mon|ma|mes|ce|quel\w*|quand|où)"
+    r"|\b(?:le|la|les) [\w-]+ que (?:nous avons|tu as|j'ai|vous avez|on a)\b"
+    r"|\b(?:скажи|покажи|назови|перечисли|подскажи|дай)(?:те)? (?:мне )?\w+"
+    r"|告诉我|告訴我|列出|念给我|提醒我|问.{0,6}(?:哪|什么|谁|几|多少|是否)"
+    r"|教えて|見せて|알려|보여 ?[주줘]",
+    re.IGNORECASE,
+)
 _CUE_PATTERNS = (
     (CUE_RECALL, _CUE_RECALL_PATTERN),
     (CUE_HISTORY, _CUE_HISTORY_PATTERN),
@@ -72,6 +105,7 @@ _CUE_PATTERNS = (
     (CUE_ASSISTANT, _CUE_ASSISTANT_PATTERN),
     (CUE_STANDING, _CUE_STANDING_PATTERN),
     (CUE_FOLLOW_UP, _CUE_FOLLOW_UP_PATTERN),
+    (CUE_WANTS, _CUE_WANTS_PATTERN),
 )
 _CUE_JOINED = re.compile(r"\b(?:and|both|or|und|oder|et|ou|y|e|и)\b|&|和|と", re.IGNORECASE)
 _CUE_END_QUESTION = re.compile(r"[?？؟]")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eunoe.stages.scoring.analysis import TextAnalysis
-from eunoe.stages.scoring.cues import CUE_FOLLOW_UP, CUE_RECALL
+from eunoe.stages.scoring.cues import CUE_FOLLOW_UP, CUE_RECALL, CUE_WANTS
 from eunoe.stages.scoring.index import Relevance, RelevanceIndex
 from eunoe.stages.scoring.profile import cues_of
 
@@ -32,6 +32,8 @@ class WindowCoverage:
         asks: Whether it is a question.
         recalls: Whether it points back at the chat ("earlier", "as we discussed", "之前").
         follows: Whether it goes on with what is in view ("ok, and ...", "thanks, ...").
+        wants: Whether it wants something of before without asking ("tell me the port", "the column
+            that you prepared", "she asks which form").
     """
 
     inside: float
@@ -44,6 +46,7 @@ class WindowCoverage:
     asks: bool
     recalls: bool
     follows: bool
+    wants: bool = False
 
     @property
     def score(self) -> float:
@@ -61,15 +64,24 @@ class WindowCoverage:
     def open(self) -> bool:
         """Whether recall should look before the window.
 
-        Statements ("thanks, next", a task of its own) open it only when they point back, or are
-        short and hold an identifier that only messages before the window know.
+        Statements ("thanks, next", a task of its own) open it only when they point back, when they
+        want something that is better known before the window, or when they are short and hold an
+        identifier that only messages before the window know.
         """
         if self.best_outside <= 0.0:
             return False
-        wants = self.asks or self.recalls
-        if not wants and not (self.missing_names and self.words <= GATE_NAME_WORDS):
+        if self.asks or self.recalls:
+            return self.score >= 0.0
+        if self.words > GATE_NAME_WORDS:
             return False
-        return self.score >= 0.0
+        if self.missing_names:
+            return self.score >= 0.0
+        return self.wants and self.best_outside > self.best_inside and self.score >= 0.0
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a plain question, or points back; statements are served in free room."""
+        return self.asks or self.recalls
 
 
 def window_coverage(
@@ -120,6 +132,7 @@ def window_coverage(
         asks=query.asks,
         recalls=cues & CUE_RECALL != 0,
         follows=cues & CUE_FOLLOW_UP != 0,
+        wants=cues & CUE_WANTS != 0,
     )
 
 
@@ -130,12 +143,13 @@ def may_open(query: TextAnalysis) -> bool:
     """Whether the gate can open for this question at all, whatever the chat holds.
 
     Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus; a statement opens the gate
-    only if it points back, or is short and names something. False saves scoring the history.
+    only if it points back, or is short and wants or names something. False saves the scoring.
     """
     words = max(query.words, query.length // 3)
     if words > GATE_MOST_WORDS:
         return False
-    if query.asks or cues_of(query) & CUE_RECALL:
+    cues = cues_of(query)
+    if query.asks or cues & CUE_RECALL:
         return True
     named = any(not name.replace(" ", "").isalpha() for name in query.entities)
-    return named and words <= GATE_NAME_WORDS
+    return (named or cues & CUE_WANTS != 0) and words <= GATE_NAME_WORDS

@@ -7,6 +7,7 @@ from eunoe.stages.scoring.cues import (
     CUE_ORDER,
     CUE_RECALL,
     CUE_SUMMARY,
+    CUE_WANTS,
     find_cues,
     is_question,
     is_standing,
@@ -29,6 +30,12 @@ from eunoe.stages.scoring.cues import (
         ("what was it originally", CUE_HISTORY),
         ("thanks, next", CUE_FOLLOW_UP),
         ("好的，继续", CUE_FOLLOW_UP),
+        ("List the postcodes we deliver to", CUE_WANTS),
+        ("run the report that we set up", CUE_WANTS),
+        ("he wants to know when it opens", CUE_WANTS),
+        ("Nenn mir alle Postleitzahlen", CUE_WANTS),
+        ("la columna que preparaste", CUE_WANTS),
+        ("列出所有邮编", CUE_WANTS),
     ],
 )
 def test_cues(text, cue):

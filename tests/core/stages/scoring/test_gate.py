@@ -87,3 +87,52 @@ def test_shares_are_shares(text, start):
     got = cover(text, start)
     for share in (got.inside, got.outside, got.missing, got.best_inside, got.best_outside):
         assert 0.0 <= share <= 1.0 + 1e-9
+
+
+PORTS = [
+    "The PostgreSQL port is 5432.",
+    "Noted.",
+    "We promised Mrs. Kessler the W-8 form.",
+    "Good.",
+]
+TABLE = ["I prepared the allergy column for the bread table.", "Fine."]
+DEUTSCH = ["Der Port der Datenbank ist 5432.", "Notiert."]
+SPANISH = ["El puerto de la base de datos es 5432.", "Anotado."]
+CHINESE = ["数据库的端口是5432。", "记下了。"]
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        (PORTS, "Tell me the PostgreSQL port."),
+        (PORTS, "Please give me the port of PostgreSQL"),
+        (PORTS, "Mrs. Kessler called. She asks which form we promised."),
+        (TABLE, "Now run the allergy column that you prepared weeks ago"),
+        (TABLE, "Show me the column you prepared"),
+        (DEUTSCH, "Sag mir den Port der Datenbank."),
+        (SPANISH, "Dime el puerto de la base de datos."),
+        (CHINESE, "告诉我数据库的端口"),
+    ],
+)
+def test_who_wants_something_of_before_opens_it_a_little(before, text):
+    coverage = window_coverage(
+        index_of([*before, *NEW]), analyse_text(text, role="user"), len(before)
+    )
+    assert coverage.wants
+    assert coverage.open
+    assert not coverage.plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Show me how to plant tulips.",
+        "Tell me the colour of the tulips.",
+        "Give me an example of a loop.",
+        "Write the loop with the port.",
+        "I walked the dog in the rain.",
+    ],
+)
+def test_other_statements_stay_closed(text):
+    coverage = window_coverage(index_of([*PORTS, *NEW]), analyse_text(text, role="user"), 4)
+    assert not coverage.open
