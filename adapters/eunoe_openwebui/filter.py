@@ -86,7 +86,7 @@ class Filter:
         """Before every model call, tools and documents included.
 
         Raises:
-            ChatRefusedError: it cannot fit and the valve "If it cannot fit" is "refuse".
+            ChatRefusedError: it cannot fit and the valve "If a message is too long" is "refuse".
         """
         given = HookArguments(body, __user__, __metadata__, __model__, __request__)
         return await self._run(given, __event_emitter__)
@@ -103,7 +103,7 @@ class Filter:
         """Once a question; does the work only where the host has no `request` hook.
 
         Raises:
-            ChatRefusedError: it cannot fit and the valve "If it cannot fit" is "refuse".
+            ChatRefusedError: it cannot fit and the valve "If a message is too long" is "refuse".
         """
         if host_runs_request_hook():
             return body
@@ -181,10 +181,20 @@ class Filter:
         self, request: FilterRequest, valves: FilterValves, late: threading.Event
     ) -> tuple[FilterOutcome, list[dict[str, Any]]]:
         """The choice, and what to show of it; runs in a thread."""
-        model_id = str(request.body.get("model") or "")
-        factor = self._usage.factor(model_id)
+        factor = self._usage.factor(str(request.body.get("model") or ""))
         outcome = fit_request(request, valves, self._shelf, self._views, factor, late.is_set)
-        report, messages = outcome.report, request.body["messages"]
+        try:
+            return self._shown(request, valves, outcome, factor)
+        except Exception as error:  # what was chosen is sent all the same
+            logger.warning("eunoe could not tell what it did: %s", type(error).__name__)
+            return outcome, []
+
+    def _shown(
+        self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, factor: float
+    ) -> tuple[FilterOutcome, list[dict[str, Any]]]:
+        """The events of a request, and its outcome with what they said noted."""
+        model_id = str(request.body.get("model") or "")
+        report, messages, earlier = outcome.report, outcome.read, request.earlier
         locked = locked_flag_names(valves.locked_flags)
         account = partial(
             enter_requests,
@@ -193,15 +203,15 @@ class Filter:
         )
         chat = self._ledgers.of(request.chat) + account(outcome.notes.forecasts)
         events = source_events(report, messages) if valves.show_sources else []
-        if valves.read_flags:
+        if valves.read_flags and not earlier.counted:  # once a turn, not at each tool step
             events += why_events(report, messages, locked, money_account(chat))
         if not (valves.show_status and request.user.show_status):
             return outcome, events
-        allowed, recalled = outcome.allowed, recalled_number(report, request.earlier)
+        allowed, recalled = outcome.allowed, recalled_number(report, earlier)
         newest = account(outcome.notes.forecasts[-1:])
         sizes = money_line(newest, chat, allowed=allowed, recalled=recalled)
-        pinned = pinned_number(outcome.read, locked) if valves.read_flags else 0
-        words = status_words(report, request.earlier, allowed=allowed, factor=factor, pinned=pinned)
+        pinned = pinned_number(messages, locked) if valves.read_flags else 0
+        words = status_words(report, earlier, allowed=allowed, factor=factor, pinned=pinned)
         warning = shown_warning(report, messages)
         shown = STATUS_SEPARATOR.join(piece for piece in (words, warning) if piece)
         notes = replace(outcome.notes, allowed=allowed, shown=shown, shown_recalled=recalled)

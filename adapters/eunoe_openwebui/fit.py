@@ -14,6 +14,7 @@ from eunoe.domain.report import Placement, Report
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
+from eunoe_openwebui.documents import with_flags_in_front
 from eunoe_openwebui.hook import FilterRequest
 from eunoe_openwebui.lastview import ViewMemory
 from eunoe_openwebui.money import provider_forecast
@@ -41,7 +42,8 @@ class FilterOutcome:
         report: of the pipeline.
         notes: on this turn, for its next step.
         allowed: tokens that it may take, the model's own prompt included; a flag may lower it.
-        read: what was given, with the flags that an earlier step of the turn took out.
+        read: what was given, with all flags where they count, those included that an earlier step
+            of the turn took out.
     """
 
     messages: list[Any]
@@ -93,6 +95,8 @@ def fit_request(
     model_id = str(request.body.get("model") or "")
     real_model = base_model_id(request.model) or model_id
     messages = with_flags_again(request.earlier, request.body["messages"])
+    if valves.read_flags:
+        messages = with_flags_in_front(messages, request.written)
     prompt_tokens = _own_prompt_tokens(request.model_prompt, messages, real_model)
     allowed = allowed_tokens(request, valves)
     engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow])
@@ -109,7 +113,7 @@ def fit_request(
     counted = result.report.tokens_after + prompt_tokens
     parts = _filter_sent_parts(tools, result.placements, result.report)
     forecast = result.forecast.with_left_out(request.earlier.left_out_tokens)
-    unchanged = views.unchanged_tokens(request.chat, parts)
+    unchanged = views.unchanged_tokens(request.chat and f"{request.chat} {model_id}", parts)
     if request.chat:  # the first request of it that is known here: no cache is counted on
         forecast = forecast.with_repeated(unchanged or 0)
     window = find_window(request.body, request.model, request.base)

@@ -32,6 +32,7 @@ class FilterRequest:
         model: the host's entry of the model.
         base: the entry of the model that a workspace model stands on; empty for others.
         model_prompt: the model's own system prompt, which the host adds after us.
+        written: the newest user message before the host put documents in front of it.
         user: settings of the user.
         chat: id of the chat; empty for a program.
         earlier: notes of the steps of this turn before.
@@ -41,6 +42,7 @@ class FilterRequest:
     model: Mapping[str, Any]
     base: Mapping[str, Any]
     model_prompt: str
+    written: str
     user: FilterUserValves
     chat: str
     earlier: TurnNotes
@@ -61,6 +63,7 @@ async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
         model=model,
         base=base_entry(given.request, base_model_id(model)),
         model_prompt=str(prompt or ""),
+        written=str(metadata.get("base_user_prompt") or ""),
         user=user,
         chat=str(metadata.get("chat_id") or ""),
         earlier=read_turn_notes(metadata),

@@ -12,9 +12,10 @@ _VIEWS_REMEMBERED = 512
 
 
 class ViewMemory:
-    """Fingerprints of what was last sent in each chat; bounded, never text, lost on a restart.
+    """Fingerprints of what was last sent to each model of a chat.
 
-    It feeds the status line only: what is sent never depends on it.
+    Bounded, never text, lost on a restart. It feeds the status line and the ledger: what is sent
+    never depends on it.
     """
 
     def __init__(self) -> None:
@@ -25,7 +26,7 @@ class ViewMemory:
         """Tokens of the leading parts that were sent before; the parts are remembered.
 
         Args:
-            chat: whose view this is; empty for a caller without a chat.
+            chat: whose view this is, by chat and model; empty for a caller without a chat.
             parts: (what is sent, its tokens), in order.
 
         Returns:

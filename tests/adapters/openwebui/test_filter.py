@@ -264,6 +264,18 @@ def test_a_fault_is_logged_once_without_text_and_the_chat_goes_through(
     assert plugin.status == "eunoe failed (RuntimeError): sent as it is"
 
 
+def test_a_fault_in_what_is_told_does_not_cost_what_was_chosen(
+    plugin: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("what the user wrote")
+
+    monkeypatch.setattr(plugin.instance, "_shown", fail)
+    sent = plugin.call("request", body_of(chat(100)), valves={"max_tokens": 500})["messages"]
+    assert len(sent) < 100
+    assert "what the user wrote" not in caplog.text
+
+
 def test_a_slow_machine_sends_the_chat_as_it_is(
     plugin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -408,6 +420,37 @@ def test_flags_count_in_every_step_of_a_tool_loop(plugin: Any, with_pictures: bo
         assert not any(text.startswith("!") for text in texts)
         assert "1 pinned" in plugin.status
         json.dumps(metadata)
+
+
+@pytest.mark.parametrize("with_pictures", [False, True])
+def test_flags_count_behind_documents(plugin: Any, with_pictures: bool) -> None:
+    written = "!target=900,why What now?"
+    messages = chat(100)
+    text = "### Task: answer from the context.\n<context>Rivers.</context>\n" + written
+    picture = {"type": "image_url", "image_url": {"url": PIXEL}}
+    content = [{"type": "text", "text": text}, picture] if with_pictures else text
+    messages[-1] = {"role": "user", "content": content}
+    metadata = {"chat_id": "c", "base_user_prompt": written}
+    given = {"valves": {"max_tokens": 4000}, "__metadata__": metadata}
+    sent = plugin.call("request", body_of(messages), **given)["messages"]
+    assert "of 900" in plugin.status
+    assert len([e for e in plugin.events if e["type"] == "citation"]) == 1
+    assert "!target" not in str(sent)
+    assert first_text(sent[-1]).endswith("<context>Rivers.</context>\nWhat now?")
+    call = {"id": "c1", "type": "function", "function": {"name": "a", "arguments": "{}"}}
+    step = [{"role": "assistant", "content": "", "tool_calls": [call]}]
+    step.append({"role": "tool", "tool_call_id": "c1", "content": "Nothing."})
+    later = plugin.call("request", body_of([*sent, *step]), **given)["messages"]
+    assert "of 900" in plugin.status
+    assert "!target" not in str(later)
+    assert len([e for e in plugin.events if e["type"] == "citation"]) == 1
+
+
+@pytest.mark.parametrize("written", ["", "What now?", "!target=much What now?", "!pin", "!nothing"])
+def test_without_flags_behind_documents_nothing_changes(plugin: Any, written: str) -> None:
+    messages = [{"role": "user", "content": f"<context>Rivers.</context>\n{written}"}]
+    given = {"__metadata__": {"base_user_prompt": written}}
+    assert plugin.call("request", body_of(messages), **given)["messages"] == messages
 
 
 @pytest.mark.parametrize(
