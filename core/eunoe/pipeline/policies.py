@@ -16,7 +16,7 @@ from eunoe.domain.errors import TimeIsOverError
 from eunoe.domain.report import Cut
 from eunoe.pipeline.gate import need_of_recall
 from eunoe.pipeline.presets.reading import read_preset_chat
-from eunoe.pipeline.presets.registry import BLOCK_PRESETS, PRESETS
+from eunoe.pipeline.presets.registry import BLOCK_PRESETS, PRESETS, WORD_PRESETS
 from eunoe.pipeline.recall import Choice, Scored, choose_atoms, score_history, worth_within
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.view import View
@@ -242,7 +242,9 @@ def preset_view(request: Request, name: str) -> View:
     )
     in_block = request.profile.alternate or name in BLOCK_PRESETS
     start = context_start(request)
-    chat = read_preset_chat(request, forced, budget, start, in_block=in_block)
+    chat = read_preset_chat(
+        request, forced, budget, start, in_block=in_block, embedded=name not in WORD_PRESETS
+    )
     plan = PRESETS[name](chat) if chat is not None else None
     if plan is None:
         view = window_view(request)

@@ -35,6 +35,8 @@ class PresetChat:
         cost: tokens of each atom, shape (m,).
         open: atoms that may be chosen, shape (m,); system messages and what flags decide are not.
         room: tokens for the chosen atoms.
+        likeness: cosine of each message's embedding with the question's, NaN where there is none,
+            shape (n,); None without embeddings.
         pinned: atoms that a flag keeps; their tokens are not in the room.
         pair_coherence, tool_penalty: what the user asked for; None leaves it to the preset.
         fallback_turns: turns to send where nothing speaks to the question.
@@ -55,6 +57,7 @@ class PresetChat:
     cost: PlaceColumn
     open: NDArray[np.bool_]
     room: int
+    likeness: FloatColumn | None = None
     pinned: frozenset[int] = frozenset()
     pair_coherence: float | None = None
     tool_penalty: float | None = None
@@ -85,12 +88,26 @@ class PresetChat:
 
     @cached_property
     def cosine(self) -> FloatColumn:
-        """Cosine of each message with the question, in [0, 1], shape (n,)."""
+        """Cosine of each message with the question, in [0, 1], shape (n,).
+
+        Of embeddings where most messages have one (others count as the mean), else of words.
+        """
+        known = embedded_cosine(self.likeness)
+        if known is not None:
+            return known
         return question_cosine(self.matrix, self.weights, self.idf, self.asked)
 
     @cached_property
     def turn_cosine(self) -> FloatColumn:
-        """Cosine of each turn, read as one text, with the question, shape (turns,)."""
+        """Cosine of each turn with the question, shape (turns,).
+
+        Of the turn read as one text; with embeddings, that of its nearest message.
+        """
+        known = embedded_cosine(self.likeness)
+        if known is not None:
+            nearest = np.zeros(self.turns)
+            np.maximum.at(nearest, self.turn, known)
+            return nearest
         joined = self.matrix.joined(self.turn)
         idf = smooth_frequency(joined)
         return question_cosine(joined, unit_weights(joined, idf), idf, self.asked)
@@ -116,6 +133,17 @@ class PresetChat:
     def atoms_of_turn(self, turn: int) -> list[int]:
         """The atoms of a turn that may be chosen, in order."""
         return np.flatnonzero(self.open & (self.turn_of_atom == turn)).tolist()
+
+
+def embedded_cosine(likeness: FloatColumn | None) -> FloatColumn | None:
+    """Likeness clipped to [0, 1], the mean where it is unknown; None if more than half is."""
+    if likeness is None or not likeness.size:
+        return None
+    known = np.isfinite(likeness)
+    if 2 * int(known.sum()) <= likeness.size:
+        return None
+    bounded = np.clip(np.where(known, likeness, 0.0), 0.0, 1.0)
+    return np.where(known, bounded, bounded[known].mean())
 
 
 @dataclass(frozen=True, kw_only=True)

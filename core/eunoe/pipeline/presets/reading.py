@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom
 from eunoe.pipeline.arrangement import spoken_text
+from eunoe.pipeline.memory import ContentEntry
 from eunoe.pipeline.presets.chat import PresetChat
 from eunoe.pipeline.recall import message_kinds
 from eunoe.pipeline.request import Request
@@ -20,7 +22,13 @@ PRESET_GIST_CHARACTERS = 600
 
 
 def read_preset_chat(
-    request: Request, forced: Sequence[Atom], room: int, start: int, *, in_block: bool
+    request: Request,
+    forced: Sequence[Atom],
+    room: int,
+    start: int,
+    *,
+    in_block: bool,
+    embedded: bool = True,
 ) -> PresetChat | None:
     """The finished turns as presets see them; None if there is no question or no finished turn.
 
@@ -29,6 +37,7 @@ def read_preset_chat(
         room: tokens for the choice, the block's own framing included.
         start: where ``!context`` lets the history begin.
         in_block: whether the choice will be quoted, where even broken atoms can stand.
+        embedded: whether embeddings are asked for, where there is an embedder.
 
     Raises:
         TimeIsOverError: the time for scoring is over.
@@ -64,6 +73,7 @@ def read_preset_chat(
         cost=transcript.atom_tokens.view(),
         open=open_atoms,
         room=room - BLOCK_TOKENS if in_block else room,
+        likeness=_preset_likeness(request, request.entries[request.question]) if embedded else None,
         pinned=frozenset(int(holder[a.first]) for a in forced),
         pair_coherence=settings.pair_coherence,
         tool_penalty=settings.tool_penalty,
@@ -72,6 +82,17 @@ def read_preset_chat(
         first_sentences=partial(first_sentences, request),
         count_batch=request.counter.count_batch,
     )
+
+
+def _preset_likeness(request: Request, question: ContentEntry) -> NDArray[np.float64] | None:
+    """What an embedder says of the finished turns, as far as it is known in time."""
+    embedder = request.advisers.embedder
+    if embedder is None:
+        return None
+    likeness, warning = embedder.likeness(request.transcript, question, request.expired)
+    if warning:
+        request.notes.append(warning)
+    return likeness
 
 
 def first_sentences(request: Request, places: Sequence[int]) -> list[str]:

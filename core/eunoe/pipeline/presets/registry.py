@@ -13,6 +13,8 @@ from eunoe.pipeline.presets.lethus import plan_lethus
 Preset = Callable[[PresetChat], PresetPlan | None]
 BLOCK_PRESETS = frozenset({"lethe"})
 """Presets whose choice stands in one quoted block, whatever the roles allow."""
+WORD_PRESETS = frozenset({"lethes"})
+"""Presets that look at words alone, whatever embeddings there are."""
 
 PRESETS: dict[str, Preset] = {
     "lethe": plan_lethe,

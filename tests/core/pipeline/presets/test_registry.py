@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from eunoe.domain.settings import POLICY_NAMES
-from eunoe.pipeline.presets.registry import BLOCK_PRESETS, PRESETS
+from eunoe.pipeline.presets.registry import BLOCK_PRESETS, PRESETS, WORD_PRESETS
 from eunoe.stages.flags import read_flags
 from preset_chats import asked, preset_chat
 
 
 def test_presets_are_policies():
     assert set(PRESETS) < set(POLICY_NAMES)
-    assert set(PRESETS) > BLOCK_PRESETS
+    assert set(PRESETS) > BLOCK_PRESETS | WORD_PRESETS
 
 
 @pytest.mark.parametrize("name", PRESETS)
