@@ -1,17 +1,24 @@
-"""What stands outside the process: live prices, price files, ledgers on disk and on Redis."""
+"""What stands outside the core: models that embed and label, live prices, ledgers, Redis."""
 
+from eunoe_backends.http_embedder import HttpEmbedder
+from eunoe_backends.label_scorer import ChatLabeller
 from eunoe_backends.ledger_store import InMemoryLedgerStore, JsonLinesLedgerStore, LedgerStore
+from eunoe_backends.local_embedder import MiniLmEmbedder, WordLlamaEmbedder
 from eunoe_backends.price_sources import OpenRouterPrices, find_prices, read_price_file
 from eunoe_backends.redis_ledger import RedisLedgerStore
 from eunoe_backends.redis_link import RedisLink
 
 __all__ = [
+    "ChatLabeller",
+    "HttpEmbedder",
     "InMemoryLedgerStore",
     "JsonLinesLedgerStore",
     "LedgerStore",
+    "MiniLmEmbedder",
     "OpenRouterPrices",
     "RedisLedgerStore",
     "RedisLink",
+    "WordLlamaEmbedder",
     "find_prices",
     "read_price_file",
 ]
