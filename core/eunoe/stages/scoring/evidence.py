@@ -52,8 +52,9 @@ class EvidenceView:
         self._postings = postings
         self._length = length
         self._around: Surroundings | None = None
-        self._asked: dict[str, int] = {}
-        self._hits: TermHits | None = None
+        self._place: dict[str, int] = {}
+        self._idf: list[float] = []
+        self._hits = TermHits((), np.zeros(0, dtype=np.int64), np.zeros(0))
 
     @property
     def surroundings(self) -> Surroundings:
@@ -63,39 +64,43 @@ class EvidenceView:
             self._around = Surroundings(self.segment, self._length, reach=s.reach, k1=s.k1, b=s.b)
         return self._around
 
-    def frequencies(self, terms: Sequence[str]) -> list[float]:
-        """Inverse frequencies of some terms, 0 if unknown; their holders are kept for `grids`.
+    def ask(self, terms: Sequence[str]) -> None:
+        """Look up the terms of a question, and the groups that they belong to."""
+        groups = [group for term in terms for group in concepts_of(term)]
+        asked = list(dict.fromkeys((*terms, *groups)))
+        hits = self._postings.gather(asked, self.size)
+        parts = np.minimum(1.0, self.settings.k1 / self.norm.take(hits.messages))
+        holders = np.zeros(len(asked))
+        for place in range(len(asked)):
+            holders[place] = parts[hits.span(place)].sum()
+        found = inverse_frequency(holders, self.size)
+        self._place = {term: place for place, term in enumerate(asked)}
+        self._hits = hits
+        self._idf = np.where(holders > 0.0, found, 0.0).tolist()
+
+    def idf(self, term: str) -> float:
+        """Inverse frequency of a term or group that was asked for, 0 if unknown.
 
         A message longer than usual counts as a part of a holder only: in a long text a common
         word says nothing about the word.
         """
-        hits = self._postings.gather(terms, self.size)
-        self._asked = {term: place for place, term in enumerate(terms)}
-        self._hits = hits
-        parts = np.minimum(1.0, self.settings.k1 / self.norm.take(hits.messages))
-        holders = np.zeros(len(terms))
-        for place in range(len(terms)):
-            holders[place] = parts[hits.span(place)].sum()
-        found = inverse_frequency(holders, self.size).tolist()
-        return [idf if held else 0.0 for idf, held in zip(found, holders, strict=True)]
+        return self._idf[self._place[term]]
 
     def grids(self, terms: Sequence[str]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """How often each message holds each term, a few terms at a time.
 
         Args:
-            terms: Some of those that `frequencies` was last asked for.
+            terms: Some of the terms and groups that were asked for.
 
         Yields:
             Which of the terms, and counts of shape (terms, n).
         """
         hits, step = self._hits, max(1, _EVIDENCE_GRID // max(1, self.size))
-        if hits is None:
-            return
         for start in range(0, len(terms), step):
             taken = terms[start : start + step]
             grid = np.zeros((len(taken), self.size))
             for row, term in enumerate(taken):
-                span = hits.span(self._asked[term])
+                span = hits.span(self._place[term])
                 grid[row, hits.messages[span]] = hits.counts[span]
             yield slice(start, start + len(taken)), grid
 
@@ -104,7 +109,7 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
     """Columns ``nearby``, ``hits``, ``around`` and ``segment`` (see `SignalWeights`).
 
     Args:
-        view: The messages; its frequencies were last asked for all terms of the question.
+        view: The messages, asked for the terms of the question.
         profile: The question; without known terms the answer is empty.
     """
     total = sum(weight for _, weight in profile.weights)
@@ -143,16 +148,13 @@ def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[
     """Columns ``kind`` and ``kind_around`` of the thesaurus groups of the question.
 
     Args:
-        view: The messages.
+        view: The messages, asked for the terms of the question.
         profile: The question; words about the chat itself ask for no group.
     """
     asked = [t for t, _ in profile.weights if meta_share(t, profile.cues) == 1.0]
     terms = (*asked, *profile.unknown)
-    groups = list(dict.fromkeys(group for term in terms for group in concepts_of(term)))
-    if not groups:
-        return {}
-    frequencies = zip(view.frequencies(groups), groups, strict=True)
-    kept = sorted((-idf, group) for idf, group in frequencies if idf > 0.0)
+    groups = dict.fromkeys(group for term in terms for group in concepts_of(term))
+    kept = sorted((-view.idf(group), group) for group in groups if view.idf(group) > 0.0)
     kept = kept[: view.settings.max_groups]
     if not kept:
         return {}

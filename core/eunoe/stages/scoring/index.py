@@ -8,6 +8,7 @@ about the first n messages does not depend on later ones.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,7 +122,9 @@ class RelevanceIndex:
         weights: list[tuple[str, float]] = []
         unknown: list[str] = []
         terms = [term for term in query.terms if term not in name_terms]
-        for term, idf in zip(terms, view.frequencies(terms), strict=True):
+        view.ask(terms)
+        for term in terms:
+            idf = view.idf(term)
             if idf > 0.0:
                 weights.append((term, idf * meta_share(term, cues)))
             else:
@@ -218,8 +221,13 @@ class RelevanceIndex:
 
     def term_reach(self, term: str, upto: int) -> tuple[int, int]:
         """First and last message below `upto` that holds the term; (upto, -1) for none."""
-        held, _ = self._postings.holders(term, upto)
-        return (int(held[0]), int(held[-1])) if held.size else (upto, -1)
+        return self.term_reaches((term,), upto)[0]
+
+    def term_reaches(self, terms: Sequence[str], upto: int) -> list[tuple[int, int]]:
+        """The reach of several terms, in one look at the messages."""
+        hits = self._postings.gather(terms, upto)
+        held = [hits.messages[hits.span(place)] for place in range(len(terms))]
+        return [(int(h[0]), int(h[-1])) if h.size else (upto, -1) for h in held]
 
     def knows_only(self, name: str, absent: set[str]) -> bool:
         """Whether all terms of a name are among the `absent` ones."""

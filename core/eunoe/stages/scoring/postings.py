@@ -85,11 +85,13 @@ class TermPostings:
         end = self._ends[upto - 1] if upto else 0
         if not end or not rows_of:
             return TermHits((0,) * len(terms), np.zeros(0, dtype=np.int64), np.zeros(0))
-        slot = np.zeros(len(self._numbers), dtype=np.int32)
-        slot[list(rows_of)] = np.arange(1, len(rows_of) + 1)
-        met = slot.take(np.frombuffer(self._terms, np.int32, end))
-        place = np.flatnonzero(met)
-        rows = _postings_rows(met.take(place) - 1, list(rows_of.values()))
+        wanted = np.zeros(len(self._numbers), dtype=np.bool_)
+        wanted[list(rows_of)] = True
+        terms_of = np.frombuffer(self._terms, np.int32, end)
+        place = np.flatnonzero(wanted.take(terms_of))
+        slot = np.zeros(wanted.size, dtype=np.int32)
+        slot[list(rows_of)] = np.arange(len(rows_of))
+        rows = _postings_rows(slot.take(terms_of.take(place)), list(rows_of.values()))
         messages = np.frombuffer(self._message, np.int32, end).take(place)
         counts = np.frombuffer(self._counts, np.int32, end).take(place)
         return _postings_hits(rows, messages, counts, len(terms))

@@ -19,7 +19,7 @@ def parts(question):
     view = EvidenceView(postings, ScoringSettings(), length, np.array([0, 0, 0, 1]))
     query = analyse_text(question, role="user")
     profile = index.profile(query)
-    view.frequencies(query.terms)
+    view.ask(query.terms)
     return term_parts(view, profile), group_parts(view, profile)
 
 
@@ -47,8 +47,8 @@ def test_an_unknown_word_has_no_frequency():
     postings = TermPostings()
     postings.append(analyse_text("dog", role="user"))
     view = EvidenceView(postings, ScoringSettings(), np.ones(1), np.zeros(1, dtype=np.int64))
-    known, unknown = view.frequencies(("dog", "cat"))
-    assert known > unknown == 0.0
+    view.ask(("dog", "cat"))
+    assert view.idf("dog") > view.idf("cat") == 0.0
     assert [grid.tolist() for _, grid in view.grids(("dog",))] == [[[1.0]]]
 
 
@@ -60,6 +60,6 @@ def test_grids_come_in_parts_when_the_chat_is_long():
     view = EvidenceView(
         postings, ScoringSettings(), np.full(size, 2.0), np.zeros(size, dtype=np.int64)
     )
-    view.frequencies(words)
+    view.ask(words)
     sums = [(part.start, grid.sum(axis=1).tolist()) for part, grid in view.grids(words)]
     assert sums == [(0, [size]), (1, [0]), (2, [size])]
