@@ -47,14 +47,14 @@ def test_set_up_in_the_page_and_chat(
     browser.click("//button[@aria-label='Valves']")
     browser.click(_default("Max tokens"))
     browser.clear(_field("Max tokens"))
-    browser.type(_field("Max tokens"), "4000")
+    browser.type(_field("Max tokens"), "8000")
     browser.screenshot(SHOTS / "openwebui-valves.png")
     browser.click(_default("Show recalled messages as sources"))
     browser.click(f"{_row('Show recalled messages as sources')}//button[@role='switch']")
     browser.click("//button[normalize-space()='Save']")
     browser.find("//*[contains(., 'updated')]")
     stored = admin.call("GET", f"/api/v1/functions/id/{FILTER}/valves")
-    assert stored == {"max_tokens": 4000, "show_sources": True}
+    assert stored == {"max_tokens": 8000, "show_sources": True}
 
     fresh.answer = lambda body: Reply("Here is a note: the new carpet is laid in week 44.")
     with admin.workspace_model("office-model", PRICED_MODEL, usage=True) as model:
@@ -70,10 +70,10 @@ def test_set_up_in_the_page_and_chat(
         browser.find("//*[contains(text(), 'Turn 1 (user)')]")
         browser.screenshot(SHOTS / "openwebui-chat.png")
     assert line.startswith("sent ")
-    for words in ("of 4k", "from cache", "recalled", "saved ≈$0.0", "left out"):
+    for words in ("of 8k", "from cache", "recalled", "saved ≈$0.0", "left out"):
         assert words in line
     assert fresh.requests[-1].problems == ()
-    assert fresh.requests[-1].tokens <= 4000
+    assert fresh.requests[-1].tokens <= 8000
 
 
 def test_a_number_in_brackets_stays_text(
