@@ -53,6 +53,15 @@ def test_stubs_stay_while_the_loop_goes_on():
     assert 0 < changes < 10
 
 
+def test_a_result_smaller_than_a_stub_stays():
+    small = [m for i in range(5) for m in (calling(f"s{i}"), result(f"s{i}", "ok"))]
+    chat = [user("the task"), *small, *loop(3)]
+    answer = ask(chat, 800)
+    fates = {d.index: d.fate for d in answer.report.decisions}
+    assert Fate.STUB in fates.values()
+    assert all(fates[i] is Fate.KEPT for i, m in enumerate(chat) if m["content"] == "ok")
+
+
 def test_a_single_result_is_clipped_and_says_so():
     chat = [user("look"), calling("a"), result("a", "head " + "word " * 3000 + " tail")]
     answer = ask(chat, 500)
@@ -156,6 +165,15 @@ def test_what_mending_adds_costs_the_oldest_turn_and_no_more(profile, policy):
     answer = ask(chat, count_list(chat), profile, policy=policy)
     assert [p.index for p in answer.placements] == [*range(2, 10), None, 10, 11, 12]
     assert answer.report.cut == Cut(index=2, tokens_dropped=count_list(chat[:2]) - 3, declared=True)
+
+
+@pytest.mark.parametrize("profile", ["openai", "anthropic", "deepseek"])
+def test_what_mending_adds_does_not_cost_a_pin(profile):
+    chat = [m for i in range(4) for m in (user(f"q{i} " * 20), assistant(f"a{i} " * 20))]
+    chat[0] = user("!pin the oldest of all")
+    chat += [user("look"), calling("a"), user("never mind"), assistant("fine"), user("and now?")]
+    answer = ask(chat, count_list(chat) - 1, profile)
+    assert [p.index for p in answer.placements] == [0, *range(2, 10), None, 10, 11, 12]
 
 
 def test_an_unknown_way_to_overflow_names_the_known_ones():

@@ -91,6 +91,15 @@ def test_no_cut_inside_what_looks_like_one_character(name, budget):
     assert left_out == 300 * len(cluster) - len(head) - len(tail)
 
 
+@pytest.mark.parametrize("budget", range(90, 190))
+def test_no_cut_inside_a_line_break_of_two(budget):
+    clipped = clip_text(("x" * 61 + "\r\n") * 40, budget, characters)
+    assert clipped is not None
+    head, tail, _ = halves(clipped)
+    assert not head.endswith("\r")
+    assert not tail.startswith("\n")
+
+
 def test_a_single_regional_letter_before_flags_is_counted():
     text = "🇨" + "🇩🇪" * 200
     clipped = clip_text(text, 100, characters)
