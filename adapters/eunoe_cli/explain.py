@@ -46,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--all", action="store_true", help="a line for every message")
     parser.add_argument("--json", action="store_true", help="print what is sent, and the report")
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw the chat, the window, what came back and the budget: out.svg, .html or .png",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,8 +58,11 @@ def run(options: argparse.Namespace) -> int:
     from eunoe import ChatFileError, ContextOrchestrator, Conversation, TokenBudget
     from eunoe_cli.chat_file import read_chats
     from eunoe_cli.compare import default_budget
+    from eunoe_cli.picture import check_picture_path
     from eunoe_cli.ruler import Ruler
 
+    if options.plot:
+        check_picture_path(options.plot)
     chats = read_chats(options.chat)
     if not 1 <= options.number <= len(chats):
         raise ChatFileError(
@@ -73,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
         tools=chat.tools,
         policy=options.policy,
     )
+    if options.plot:
+        _draw(options.plot, f"{chat.name}, message {len(given) - 1}", given, result)
     if options.json:
         sent = result.conversation.to_openai_messages()
         plain = {"messages": sent, "report": result.report.to_dict()}
@@ -81,6 +91,16 @@ def run(options: argparse.Namespace) -> int:
     print(f"{chat.name}: the request after message {len(given) - 1}; budget {budget:,} ({why})\n")
     print(_account(given, result, every=options.all))
     return 0
+
+
+def _draw(
+    path: str, title: str, given: Sequence[Mapping[str, Any]], result: OrchestratorResult
+) -> None:
+    from eunoe_cli.picture import write_picture
+    from eunoe_cli.plot import draw_scene
+    from eunoe_cli.plot_scene import make_scene
+
+    write_picture(path, draw_scene(make_scene(title, given, result)))
 
 
 def _moment(at: int | None, messages: Sequence[Any], path: str) -> int:
