@@ -90,3 +90,10 @@ def test_the_picture_is_what_the_runs_give():
     )
     picture = (EXAMPLES / "images" / "compare.svg").read_text(encoding="utf-8")
     assert run_example("-c", code) == picture, "run: python examples/draw_compare.py"
+
+
+@pytest.mark.skipif(not find_tokenizer("o200k").exact, reason="drawn with an exact tokenizer")
+def test_the_picture_of_explain_is_what_the_command_draws():
+    picture = (EXAMPLES / "images" / "explain.svg").read_text(encoding="utf-8")
+    drawn = run_example("-c", "import draw_explain as d; print(d.draw(), end='')")
+    assert drawn == picture, "run: python examples/draw_explain.py"
