@@ -94,7 +94,8 @@ def vector_column(
     """How much more than its length explains a message resembles the question.
 
     Cosines mean different things in different models, and long texts resemble everything: the
-    cosine enters as its residual after a parabola in ``ln(tokens)``, in standard deviations ``z``.
+    cosine enters as its residual after a parabola in ``ln(tokens)``, in standard deviations ``z``
+    of all residuals.
     What stands beside a message counts too: ``z_i + near (z_{i-1} + z_{i+1})`` inside a segment.
 
     Args:
@@ -112,10 +113,7 @@ def vector_column(
         return None
     rest = likeness[known] - likeness[known].mean()
     if rest.size >= VECTOR_LENGTH_BLIND:
-        length = np.log(np.maximum(1.0, tokens[known]))
-        length -= length.mean()
-        bend = _vector_without(length * length - float((length * length).mean()), length)
-        rest = _vector_without(_vector_without(rest, length), bend)
+        rest = rest - _length_trend(rest, np.log(np.maximum(1.0, tokens[known])))
     spread = float(np.sqrt((rest * rest).mean()))
     if spread < _VECTOR_FLAT:
         return None
@@ -139,11 +137,24 @@ def beyond_chance(column: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.maximum(0.0, column - bound))
 
 
-def _vector_without(
-    values: NDArray[np.float64], direction: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """The values without their part along a direction; both of mean 0."""
+def _length_trend(values: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The parabola in `length` through the values, less their mean, shape (n,).
+
+    The highest and the lowest twentieth enter at the bound of the rest: what stands out is looked
+    for, so it must not draw the trend to itself.
+    """
+    ordered = np.sort(values)
+    cut = values.size // 20
+    bounded = np.clip(values, ordered[cut], ordered[-1 - cut])
+    bounded -= bounded.mean()
+    line = length - length.mean()
+    bend = line * line
+    bend -= bend.mean()
+    bend -= _share_along(bend, line) * line
+    return np.asarray(_share_along(bounded, line) * line + _share_along(bounded, bend) * bend)
+
+
+def _share_along(values: NDArray[np.float64], direction: NDArray[np.float64]) -> float:
+    """The coefficient of a direction in the values; 0 for no direction."""
     power = float((direction * direction).sum())
-    if power < _VECTOR_FLAT:
-        return values
-    return np.asarray(values - (float((values * direction).sum()) / power) * direction)
+    return float((values * direction).sum()) / power if power > _VECTOR_FLAT else 0.0
