@@ -53,8 +53,9 @@ _WORD_PATTERN = re.compile(
     "\\w[\\w\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u097f\u0e30-\u0e4e]*"
     "(?:['’.\\-_/\\\\:@+#&]+\\w[\\w\u0900-\u097f]*)*"
 )
-_WORD_PATTERN_ASCII = re.compile(r"[A-Za-z0-9_]+(?:['.\-/\\:@+#&]+[A-Za-z0-9_]+)*")
+_WORD_PATTERN_ASCII = re.compile(r"[A-Za-z0-9_]++(?:['.\-/\\:@+#&]++[A-Za-z0-9_]++)*+")
 _WORD_PARTS = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
+_WORD_PARTS_SMALL = re.compile(r"[a-z]++|[0-9]++(?:[.,][0-9]++)*+")
 _WORD_CAMEL = re.compile(
     r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
 )
@@ -203,7 +204,34 @@ def _word_has_hump(word: str) -> bool:
     return (_WORD_HUMP_ASCII if word.isascii() else _WORD_CAMEL).search(word) is not None
 
 
+def _word_make_small(word: str) -> WordEntry:
+    """`_word_make` for words of small ASCII letters (at least one), digits and signs, no quote."""
+    if word.isalpha():
+        marks = _WORD_FIXED_MARKS.get(word, 0)
+        return WordEntry(() if marks & MARK_STOP else (stem_english(word),), marks, word)
+    terms: list[str] = []
+    marks = 0
+    for piece in _WORD_PARTS_SMALL.findall(word):
+        if piece < "a":
+            marks = _WORD_DIGIT_MARKS
+            terms.append(piece[:WORD_LONGEST])
+        elif len(piece) > 1:
+            terms += _word_memo[piece].terms
+    identifier = _WORD_SIGN.search(word) is not None
+    hump = marks and _WORD_HUMP_ASCII.search(word) is not None
+    if marks and ("19" in word or "20" in word) and _WORD_DATED.search(word):
+        marks |= MARK_DATED
+    if identifier or hump:
+        marks |= MARK_IDENTIFIER
+    whole = word[:WORD_LONGEST]
+    if (len(terms) > 1 or identifier or "-" not in word) and terms != [whole]:
+        terms.append(whole)
+    return WordEntry(tuple(terms), marks, word)
+
+
 def _word_make(word: str) -> WordEntry:
+    if word.isascii() and word.islower() and "'" not in word and len(word) <= 4 * WORD_LONGEST:
+        return _word_make_small(word)
     plain = word.isascii() and word.isalpha()
     dated = MARK_DATED if not plain and _WORD_DATED.search(word) else 0
     if len(word) > 4 * WORD_LONGEST and not _WORD_NGRAM_RUN.search(word):
