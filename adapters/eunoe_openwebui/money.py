@@ -84,9 +84,11 @@ def money_account(chat: Ledger) -> Sequence[str]:
     if not total.sent.requests:
         return ()
     about = "" if chat.is_measured else "≈"
-    sent, cached = token_text(total.sent.prompt), token_text(total.sent.cached)
-    first = f"this chat so far: {total.sent.requests} requests, {about}{sent} tokens sent, "
-    first += f"{about}{cached} of them from the cache"
+    sent = token_text(total.sent.prompt)
+    cached = token_text(total.sent.cached) if total.sent.cached else ""
+    number = total.sent.requests
+    first = f"this chat so far: {number} {'request' if number == 1 else 'requests'}, "
+    first += f"{about}{sent} tokens sent" + (f", {about}{cached} from the cache" if cached else "")
     if total.sent.unpriced:
         return (first, "the price of the model is not known")
     ways = (("untouched", total.untouched), ("newest turns alone", total.window))

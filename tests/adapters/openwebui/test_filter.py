@@ -489,7 +489,7 @@ def test_why_is_answered_under_the_answer(
     shown = [e["data"]["document"][0] for e in plugin.events if e["type"] == "citation"]
     assert len(shown) == asked
     assert all("policy stable" in account for account in shown)
-    assert all("this chat so far: 1 requests" in account for account in shown)
+    assert all("this chat so far: 1 request," in account for account in shown)
     assert all(len(account.split("\n")) < 70 for account in shown)
 
 
