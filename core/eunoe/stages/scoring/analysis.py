@@ -7,8 +7,6 @@ content for ever.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from itertools import chain
 from typing import NamedTuple
 
 from eunoe.stages.scoring.cues import is_question, is_standing
@@ -288,17 +286,20 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
         text = text[:ANALYSIS_CHARACTERS] + "\n" + text[-ANALYSIS_CHARACTERS:]
     start, stamp, speaker = _analysis_head(text, name)
     entries = look_up_words(split_words(text[start:]))
-    counts = Counter(chain.from_iterable([entry.terms for entry in entries]))
-    each = [entry.marks for entry in entries]
+    counts: dict[str, int] = {}
     marks = stops = 0
-    for mark in set(each):
+    for entry in entries:
+        mark = entry.marks
         marks |= mark
         if mark & MARK_STOP:
-            stops += each.count(mark)
-    if 4 * stops < len(each):
+            stops += 1
+            continue
+        for term in entry.terms:
+            counts[term] = counts.get(term, 0) + 1
+    if 4 * stops < len(entries):
         folded = [entry.folded for entry in entries]
         for term in language_terms(folded, guess_language(folded)):
-            counts[term] += 1
+            counts[term] = counts.get(term, 0) + 1
     role = role.lower()
     return TextAnalysis(
         text,
@@ -307,6 +308,6 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
         role=role,
         speaker=speaker if role not in ("tool", "function") else "",
         stamp=stamp,
-        words=len(each),
+        words=len(entries),
         marks=marks,
     )

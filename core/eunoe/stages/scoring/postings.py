@@ -59,8 +59,8 @@ class TermPostings:
         """Add the terms of the next message."""
         numbers = self._numbers
         known = len(numbers)
-        self._terms.extend(map(numbers.__getitem__, analysis.terms))
-        self._counts.extend(analysis.packed_counts)
+        self._terms.fromlist(list(map(numbers.__getitem__, analysis.terms)))
+        self._counts.fromlist(list(analysis.packed_counts))
         self._message.extend(array("i", (len(self._ends),)) * len(analysis.terms))
         self._ends.append(len(self._terms))
         self._fresh.append(len(numbers) - known)
