@@ -11,7 +11,7 @@ LABEL_WORTH = {"K": 1.0, "H": 0.75, "M": 0.5, "S": 0.25, "D": 0.05}
 """Keep, high, medium, slight, drop."""
 
 _WORDS = {"KEEP": "K", "HIGH": "H", "MEDIUM": "M", "SLIGHT": "S", "SMALL": "S", "DROP": "D"}
-_NUMBERED = re.compile(r"(?<![\w.])(\d{1,6})[\"'\])]?\s*[:=.)\-–>]*\s*[\"'(\[]?([KHMSDkhmsd])\b")
+_NUMBERED = re.compile(r"(?<![\w.\-])(\d{1,6})[\"'\])]?\s*[:=.)\-–>]*\s*[\"'(\[]?([KHMSDkhmsd])\b")
 _LETTERS = re.compile(r"\s*[\[(]?\s*[KHMSD](?:[\s,;|\"']+[KHMSD])*\s*[\])]?\s*\.?\s*")
 _MOST_CHARACTERS = 200_000
 

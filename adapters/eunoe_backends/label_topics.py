@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from eunoe.stages.scoring.analysis import analyse_text
+from eunoe.stages.scoring.words import look_up_word, split_words
 
 TOPIC_LIKENESS = 0.08
 """Share of words in common below which a message begins a new topic."""
@@ -54,7 +55,12 @@ def find_topics(texts: Sequence[str], most: int) -> list[Topic]:
     held = [Counter(term for t in terms[a:b] for term in t) for a, b in runs]
     spread = Counter(term for counts in held for term in counts)
     return [
-        Topic(a, b, _telling(counts, spread, len(runs)), " ".join(texts[a].split())[:_OPENING])
+        Topic(
+            a,
+            b,
+            _as_written(_telling(counts, spread, len(runs)), texts[a:b]),
+            " ".join(texts[a].split())[:_OPENING],
+        )
         for (a, b), counts in zip(runs, held, strict=True)
     ]
 
@@ -63,3 +69,15 @@ def _telling(counts: Counter[str], spread: Counter[str], topics: int) -> tuple[s
     """The words that are frequent here and rare in other topics."""
     weighed = [(-n * math.log(1.0 + topics / spread[term]), term) for term, n in counts.items()]
     return tuple(term for _, term in sorted(weighed)[:_TERMS])
+
+
+def _as_written(terms: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
+    """The first word that gave each term: terms are stems."""
+    wanted = set(terms)
+    written: dict[str, str] = {}
+    for text in texts:
+        for word in split_words(text[:_MOST_CHARACTERS]):
+            for term in look_up_word(word).terms:
+                if term in wanted:
+                    written.setdefault(term, word.lower())
+    return tuple(written.get(term, term) for term in terms)
