@@ -29,7 +29,7 @@ from eunoe.stages.selection.candidates import SelectionCandidates
 from eunoe.stages.selection.selecting import select_items
 
 GIST_LINE_TOKENS = 8
-"""Tokens of the line of a message shown in part, beyond its text: turn, speaker, mark; at most."""
+"""Tokens of the line of a message shown in part, beyond text and name, at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -230,13 +230,16 @@ def most_quoted_tokens(
 ) -> int:
     """An upper bound of a block's tokens as a message, from the tokens of what it quotes.
 
-    A text in the block takes at most its own tokens and its line's framing; each defused tag one
-    more. So a block of thousands of tokens need not be counted anew at every request.
+    A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
+    defused tag one more. So a block of thousands of tokens need not be counted anew each time.
     """
     messages = [i for a in atoms for i in a.indices]
     whole = sum(request.entries[i].tokens for i in messages if i not in gists)
     part = sum(GIST_LINE_TOKENS + request.counter.count(gists[i]) for i in messages if i in gists)
-    return BLOCK_TOKENS + whole + part + LINE_TOKENS * len(messages) + block.count("\\")
+    speakers = [_speaker(request, i) for i in messages if request.messages[i].name]
+    size = {name: request.counter.count(name) for name in dict.fromkeys(speakers)}
+    named = sum(size[name] for name in speakers)
+    return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(messages) + block.count("\\")
 
 
 def _speaker(request: Request, i: int) -> str:

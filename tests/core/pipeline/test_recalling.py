@@ -6,7 +6,7 @@ import pytest
 
 from ask import ask, sent_by
 from eunoe import Fate
-from judge import faults, said
+from judge import count_list, faults, said
 from strategies import PROFILE_NAMES, assistant, calling, image, part, result, user
 
 SYSTEM = {"role": "system", "content": "be brief"}
@@ -114,3 +114,11 @@ def test_a_question_that_follows_from_the_window_recalls_nothing():
     report = ask(messages, 700).report
     assert report.recalled == 0
     assert report.recall_reason
+
+
+@pytest.mark.parametrize("budget", range(300, 420, 10))
+def test_a_long_name_is_counted_in_the_block(budget):
+    named = user(FACT, name="somebody with a very long name " * 5)
+    messages = [SYSTEM, named, *chat()[2:]]
+    answer = ask(messages, budget)
+    assert count_list(sent_by(answer)) <= answer.report.tokens_after <= budget
