@@ -32,6 +32,8 @@ def fit_view(request: Request, view: View) -> Built:
 def _give_way(request: Request, view: View, excess: int) -> bool:
     """Leave out quoted atoms of least relevance, else the oldest turns; False if none is left.
 
+    Where the atoms in place were chosen by relevance, the least relevant of them goes first.
+
     What a flag keeps goes last, the oldest first; the report then says so.
     """
     kept = request.kept_by_flag
@@ -43,6 +45,12 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         view.quoted = [a for a in view.quoted if a not in gone]
         return True
     body = [a for a in view.in_place if not a.system and kept.isdisjoint(a.indices)]
+    if body and view.ranked and view.scored is not None:
+        worth = {a.first: view.scored.of(a) for a in body}
+        body.sort(key=lambda a: (worth[a.first], a.first))
+        gone = set(_first_to_free(request, body, excess))
+        view.in_place = [a for a in view.in_place if a not in gone]
+        return True
     if body:
         last_turn = _first_to_free(request, body, excess)[-1].turn
         view.in_place = [

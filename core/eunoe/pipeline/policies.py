@@ -33,6 +33,10 @@ _ENOUGH_WORTH = 0.9
 """Share of the relevance of a deep recall at which a light one of half its size or more will do."""
 
 
+_ALL_WORTH = 0.99
+"""The same for a light recall of any size."""
+
+
 def whole_view(request: Request) -> View:
     """Everything in place, but what a flag leaves out."""
     start = context_start(request)
@@ -185,13 +189,23 @@ def _recall_beside(
         return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
     light, full = worth_within(request, scored, 0, window.start, (free, wanted))
     shrunk = newest_that_fit(request.timeline, marks.room - wanted, asked)
-    enough = 2 * free >= settings.recall_tokens and light >= _ENOUGH_WORTH * full
+    large = 2 * free >= settings.recall_tokens
+    enough = light >= (_ENOUGH_WORTH if large else _ALL_WORTH) * full
     if shrunk <= window.start or enough:
         return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
     room = marks.room - request.timeline.used(shrunk, asked)
     most = max(wanted, min(room, settings.recall_tokens))
     deep = choose_atoms(request, scored, 0, shrunk, most, quoted=True)
-    return deep, WindowStart(shrunk, True, True)
+    return _given_back(request, deep, marks.room, shrunk, asked)
+
+
+def _given_back(
+    request: Request, deep: Choice, room: int, shrunk: int, asked: int
+) -> tuple[Choice, WindowStart]:
+    """The choice, with the room that it left unused given back to the window."""
+    start = min(shrunk, newest_that_fit(request.timeline, room - deep.tokens, asked))
+    outside = tuple(a for a in deep.atoms if a.first < start)
+    return replace(deep, atoms=outside), WindowStart(start, True, True)
 
 
 def _wanted_tokens(request: Request, marks: WaterMarks, asked: int) -> int:
@@ -222,6 +236,7 @@ def relevance_view(request: Request) -> View:
         view.scored, view.recall_reason = scored, "nothing resembles the question: recency fallback"
         return view
     view = View(in_place=[], scored=scored, certificate=choice.certificate, gists=choice.gists())
+    view.ranked = True
     systems = request.systems_before(request.turn_start)
     if quoted:
         view.quoted = sorted([*choice.in_block(), *forced], key=lambda a: a.first)
@@ -251,7 +266,7 @@ def preset_view(request: Request, name: str) -> View:
         view.recall_reason = "nothing to choose from: recency fallback"
         return view
     atoms = [request.transcript.atoms[k] for k in plan.chosen]
-    view = View(in_place=[], scored=Scored(plan.values), certificate=plan.certificate)
+    view = View(in_place=[], scored=Scored(plan.values), certificate=plan.certificate, ranked=True)
     view.recall_reason, view.gists = plan.reason, dict(plan.gists)
     systems = request.systems_before(request.turn_start)
     if in_block:

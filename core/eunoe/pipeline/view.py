@@ -26,6 +26,8 @@ class View:
         left_out: first messages of atoms of the current turn that are left out.
         reasons: why some messages met their fate.
         scored: relevance, where there was a question to score against.
+        ranked: ``in_place`` was chosen by relevance, so that the least relevant gives way first,
+            not the oldest turn.
         gists: what stands in the quoted block in place of a message's whole text.
         zones: who stands at the head and the tail of the quoted block, by first message; None for
             the order that the settings say.
@@ -38,6 +40,7 @@ class View:
     left_out: set[int] = field(default_factory=set)
     reasons: dict[int, str] = field(default_factory=dict)
     scored: Scored | None = None
+    ranked: bool = False
     gists: dict[int, str] = field(default_factory=dict)
     zones: PlacementZones | None = None
     cut: Cut | None = None

@@ -67,3 +67,12 @@ def test_the_price_of_length():
 
     assert fate(0.0) == ["kept", "kept"]
     assert fate(1.0) == ["gist", "kept"]
+
+
+@pytest.mark.parametrize("policy", ["relevance", "lethes", "dycp", "lethus"])
+@pytest.mark.parametrize("budget", range(70, 300, 10))
+def test_what_gives_way_is_not_what_matters_most(policy, budget):
+    filler = [m for _ in range(20) for m in (user("lorem " * 30), assistant("dolor " * 30))]
+    messages = [user("hello"), assistant("the gate?"), user(FACT), assistant("yes"), *filler]
+    decisions = ask([*messages, user(QUESTION)], budget, policy=policy).report.decisions
+    assert str(decisions[2].fate) in ("kept", "recalled")
