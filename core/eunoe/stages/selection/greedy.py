@@ -169,6 +169,8 @@ def greedy_powers(prices: NDArray[np.int64], exponent: float) -> NDArray[np.floa
         return np.sqrt(prices.astype(np.float64))
     if exponent == 1.0:
         return prices.astype(np.float64)
+    if exponent == 0.0:
+        return np.ones(len(prices))
     return np.asarray([greedy_power(price, exponent) for price in prices.tolist()])
 
 
