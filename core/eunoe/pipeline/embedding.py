@@ -82,9 +82,12 @@ class HistoryEmbedder:
         if asked is None:
             return None, "the question was not embedded: words alone decide" if text else ""
         warning = ""
-        if self._in_request and not self.embed_all(transcript.entries, expired):
-            warning = "not all of the history was embedded"
         table = self._table(transcript, asked.size)
+        missing = table.unknown() if self._in_request else []
+        if missing:
+            if not self.embed_all([transcript.entries[row] for row in missing], expired):
+                warning = "not all of the history was embedded"
+            table = self._table(transcript, asked.size)
         return table.likeness(asked, upto=len(transcript.entries)), warning
 
     def learn(self, transcript: Transcript, newest: Sequence[ContentEntry]) -> None:
