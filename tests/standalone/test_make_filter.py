@@ -233,8 +233,10 @@ def test_a_broken_rule_stops_the_build(house: House, text: str, rule: str):
         "def f() -> None:\n    import json",
         "from collections.abc import Sequence\n\nX: Sequence[int] = [i for i in range(3)]",
         "import numpy as np\n\nX = np.zeros(3)",
-        "def f() -> None:\n    try:\n        from eunoe_backends import LedgerStore\n"
-        "    except ImportError:\n        pass",
+        (
+            "def f() -> None:\n    try:\n        from eunoe_backends import LedgerStore\n"
+            "    except ImportError:\n        pass"
+        ),
     ],
 )
 def test_what_the_rules_allow_is_made(house: House, text: str):

@@ -57,7 +57,7 @@ class Embedder(Protocol):
 class Labeller(Protocol):
     """**Protocol:** a model that says what each message of a history is worth to a question.
 
-    Synchronous and safe across threads; it may take seconds, so it is never waited for unless asked.
+    Synchronous and safe across threads; it may take seconds, so it is only waited for if asked.
     """
 
     @property

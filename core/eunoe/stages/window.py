@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 
 LEAST_CACHED_TOKENS = 1024
-"""No provider caches a shorter prompt. Source: OpenAI, Prompt caching; Anthropic, Prompt caching."""
+"""No provider caches a shorter prompt. Source: Prompt caching, in the docs of both makers."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from eunoe.domain.flag import NO_FLAGS, FlagReading, Flags
 from eunoe.stages.flags import FLAG_NAMES, flags_in_force, lock_flags, read_flags
 
-
 POLICIES = "stable, relevance, window, lethe, lethes, dycp, lethus"
 
 
