@@ -47,6 +47,8 @@ class WordMemo(dict[str, WordEntry]):
         most_bytes: Bound on both generations together.
     """
 
+    __slots__ = ("_bytes", "_half", "_make", "_old")
+
     def __init__(self, make: Callable[[str], WordEntry], most_bytes: int) -> None:
         super().__init__()
         self._make = make

@@ -65,6 +65,7 @@ _WORD_DIGIT = re.compile(r"[0-9]")
 _WORD_DATED = re.compile(r"(?:19|20)\d\d|月")
 _WORD_YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD_DIGIT_MARKS = MARK_NUMBER | MARK_DIGIT
+_WORD_DATED_MARKS = _WORD_DIGIT_MARKS | MARK_DATED
 _WORD_MEMO_BYTES = 16_000_000
 
 
@@ -209,6 +210,12 @@ def _word_make_small(word: str) -> WordEntry:
     if word.isalpha():
         marks = _WORD_FIXED_MARKS.get(word, 0)
         return WordEntry(() if marks & MARK_STOP else (stem_english(word),), marks, word)
+    head, _, tail = word.partition("-")
+    if tail.isdigit() and head.isalpha() and len(word) <= WORD_LONGEST:
+        known = _word_memo[head].terms if len(head) > 1 else ()
+        dated = ("19" in tail or "20" in tail) and _WORD_DATED.search(tail)
+        marks = _WORD_DATED_MARKS if dated else _WORD_DIGIT_MARKS
+        return WordEntry((*known, tail, word) if known else (tail,), marks, word)
     terms: list[str] = []
     marks = 0
     for piece in _WORD_PARTS_SMALL.findall(word):
@@ -218,10 +225,9 @@ def _word_make_small(word: str) -> WordEntry:
         elif len(piece) > 1:
             terms += _word_memo[piece].terms
     identifier = _WORD_SIGN.search(word) is not None
-    hump = marks and _WORD_HUMP_ASCII.search(word) is not None
-    if marks and ("19" in word or "20" in word) and _WORD_DATED.search(word):
-        marks |= MARK_DATED
-    if identifier or hump:
+    if marks and _WORD_DATED.search(word):
+        marks = _WORD_DATED_MARKS
+    if identifier or (marks and _WORD_HUMP_ASCII.search(word)):
         marks |= MARK_IDENTIFIER
     whole = word[:WORD_LONGEST]
     if (len(terms) > 1 or identifier or "-" not in word) and terms != [whole]:
