@@ -1,0 +1,131 @@
+"""How many calls a request makes: what grows with the length of a chat, and how fast.
+
+Counted are calls of Python functions and of built-in ones, by ``sys.setprofile``; unlike times the
+counts are the same on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from eunoe import ContextOrchestrator, Conversation, TokenBudget
+from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.stages.scoring.analysis import analyse_text
+from eunoe.stages.scoring.index import RelevanceIndex
+
+SUBJECTS = "index replica cursor router ferry museum invoice garlic tenant nonce melody".split()
+FILLING = "the of and to we in is that for on with as this have from by not are but can".split()
+
+
+def spoken(rng: random.Random) -> str:
+    """About forty words, some of them new."""
+    words = rng.choices(FILLING, k=24) + rng.choices(SUBJECTS, k=12)
+    words += [f"{rng.choice(SUBJECTS)}-{rng.randrange(10_000)}" for _ in range(4)]
+    rng.shuffle(words)
+    return " ".join(words)
+
+
+def chat_of(size: int) -> list[dict[str, str]]:
+    """Users and assistants in turn; a question stands last."""
+    rng = random.Random(size)
+    roles = ("user", "assistant")
+    said = [{"role": roles[i % 2], "content": spoken(rng)} for i in range(size // 2 * 2)]
+    return [*said, {"role": "user", "content": "Remind me: what of the ferry and the museum?"}]
+
+
+def calls_of(work: Callable[[], object]) -> tuple[int, int]:
+    """Calls of Python functions, and all calls, that some work makes."""
+    counts = {"call": 0, "c_call": 0}
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        if event in counts:
+            counts[event] += 1
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return counts["call"], sum(counts.values())
+
+
+def index_of(size: int) -> RelevanceIndex:
+    index = RelevanceIndex()
+    for i, message in enumerate(chat_of(size)[:-1]):
+        analysis = analyse_text(message["content"], role=message["role"])
+        index.append(analysis, turn=i // 2, tokens=60)
+    return index
+
+
+def warm_calls(size: int) -> tuple[int, int]:
+    """Calls of the request after the first one; two messages have come in between."""
+    rng = random.Random(7)
+    orchestrator = ContextOrchestrator(
+        budget=TokenBudget(max_tokens=8_000), memory=PipelineMemory()
+    )
+    first = chat_of(size)
+    more = [{"role": "assistant", "content": spoken(rng)}, {"role": "user", "content": "And now?"}]
+    orchestrator.process_sync(Conversation.from_openai_messages(first))
+    again = json.loads(json.dumps([*first, *more]))
+    return calls_of(lambda: orchestrator.process_sync(Conversation.from_openai_messages(again)))
+
+
+def test_appending_costs_the_same_in_a_long_chat():
+    rng = random.Random(3)
+    new = [analyse_text(spoken(rng), role=role) for role in ("user", "assistant")]
+    counted = []
+    for size in (500, 5_000):
+        index = index_of(size)
+        counted.append(
+            calls_of(lambda: [index.append(a, turn=size, tokens=60) for a in new])  # noqa: B023
+        )
+    for short, long in zip(*counted, strict=True):
+        assert abs(long - short) <= 0.1 * short
+
+
+@pytest.mark.parametrize("size", [500, 5_000])
+def test_a_question_to_the_index_takes_a_bounded_number_of_calls(size):
+    index = index_of(size)
+    query = analyse_text("Remind me: what of the ferry and the museum?", role="user")
+    index.relevance(query)
+    functions, calls = calls_of(lambda: index.relevance(query))
+    assert functions < 400
+    assert calls < 1_200
+
+
+def test_a_warm_request_grows_slower_than_the_chat():
+    """Python functions: about the same. Built-in ones: six for each message, to read the list."""
+    warm_calls(20)
+    short, long = warm_calls(500), warm_calls(5_000)
+    assert long[0] < 1.5 * short[0]
+    assert long[1] - short[1] < 6 * 4_500
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["the dog and a house, ", "src/main.py getUserName() ", "数据库每天晚上变慢。", "May 5 "],
+)
+def test_analysing_is_linear(text):
+    analyse_text(text * 20, role="user")
+    short = calls_of(lambda: analyse_text(text * 100, role="user"))[1]
+    long = calls_of(lambda: analyse_text(text * 1_000, role="user"))[1]
+    assert long <= 10 * short + 200
+
+
+def test_indexing_a_chat_is_linear():
+    def grown(size: int) -> int:
+        analyses = [analyse_text(m["content"], role=m["role"]) for m in chat_of(size)]
+
+        def work() -> None:
+            index = RelevanceIndex()
+            for i, analysis in enumerate(analyses):
+                index.append(analysis, turn=i, tokens=60)
+
+        return calls_of(work)[1]
+
+    assert grown(2_000) <= 10 * grown(200) * 1.1
