@@ -167,6 +167,14 @@ def test_what_mending_adds_costs_the_oldest_turn_and_no_more(profile, policy):
     assert answer.report.cut == Cut(index=2, tokens_dropped=count_list(chat[:2]) - 3, declared=True)
 
 
+def test_what_mending_adds_costs_no_system_message():
+    late = {"role": "system", "content": "[memory] x"}
+    chat = [SYSTEM, user("q0 " * 20), late, assistant("a0 " * 20), user("q1"), assistant("a1")]
+    chat += [user("look"), calling("a"), user("never mind"), assistant("fine"), user("and now?")]
+    answer = ask(chat, count_list(chat))
+    assert [p.index for p in answer.placements] == [0, 2, 4, 5, 6, 7, None, 8, 9, 10]
+
+
 @pytest.mark.parametrize("profile", ["openai", "anthropic", "deepseek"])
 def test_what_mending_adds_does_not_cost_a_pin(profile):
     chat = [m for i in range(4) for m in (user(f"q{i} " * 20), assistant(f"a{i} " * 20))]
