@@ -248,7 +248,7 @@ class PipelineMemory:
         self.labels: OpinionMemory[float] = OpinionMemory(max_bytes // 16)
 
     def contents(self, counted_by: str) -> ContentMemory:
-        """The facts of contents as a counter counts them; other counters have facts of their own."""
+        """The facts of contents as a counter counts them; others have facts of their own."""
         with self._lock:
             found = self._contents.pop(counted_by, None) or ContentMemory(self._content_bytes)
             self._contents[counted_by] = found
