@@ -33,10 +33,12 @@ def day_column(
     Returns:
         Values in [0, 1], shape (n,), or None when there is nothing to compare.
     """
-    known = np.unique(days[(days > 0) & (days <= COLUMN_LAST_DAY)])
-    if not dates or not known.size:
+    if not dates:
         return None
-    years = sorted({date.fromordinal(int(day)).year for day in known})
+    known = set(days[(days > 0) & (days <= COLUMN_LAST_DAY)].tolist())
+    if not known:
+        return None
+    years = sorted({date.fromordinal(day).year for day in known})
     spans = [
         day_span(value, year) for value in dates for year in ([value[0]] if value[0] else years)
     ]
