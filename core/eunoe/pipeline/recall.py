@@ -14,6 +14,7 @@ from eunoe.domain.atom import Atom
 from eunoe.domain.report import Certificate
 from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
+from eunoe.pipeline.lifting import lift_by_cues
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import BLOCK_TOKENS, LINE_TOKENS, Quotation, quote_block
 from eunoe.stages.scoring.adjusting import (
@@ -89,7 +90,8 @@ def score_history(request: Request) -> Scored:
     answer = index.relevance(
         question.analysed(), upto=size, likeness=advice.likeness, labels=advice.labels
     )
-    values = adjust_by_settings(request, answer.values)
+    lifted = lift_by_cues(request.transcript, question.analysed(), answer, answer.values)
+    values = adjust_by_settings(request, lifted)
     return Scored(weigh_by_flags(request, values), answer)
 
 

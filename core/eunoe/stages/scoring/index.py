@@ -229,6 +229,11 @@ class RelevanceIndex:
         held = [hits.messages[hits.span(place)] for place in range(len(terms))]
         return [(int(h[0]), int(h[-1])) if h.size else (upto, -1) for h in held]
 
+    def holders(self, terms: Sequence[str], upto: int) -> list[list[int]]:
+        """The messages below `upto` that hold each of some terms, in one look at the messages."""
+        hits = self._postings.gather(terms, upto)
+        return [hits.messages[hits.span(place)].tolist() for place in range(len(terms))]
+
     def knows_only(self, name: str, absent: set[str]) -> bool:
         """Whether all terms of a name are among the `absent` ones."""
         terms = [term for word in split_words(name) for term in look_up_word(word).terms]

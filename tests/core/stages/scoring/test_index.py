@@ -208,3 +208,12 @@ def test_the_fact_is_found_in_every_language(language, place):
     fact, question, rest = LANGUAGES[language]
     texts = [*rest[:place], fact, *rest[place:]]
     assert ask(plain(*texts), question).values.argmax() == place
+
+
+def test_holders_of_several_terms():
+    index = RelevanceIndex()
+    for i, text in enumerate(["red fox", "blue fox", "red sea"]):
+        index.append(analyse_text(text, role="user"), turn=i, tokens=3)
+    assert index.holders(["red", "fox", "moon"], 3) == [[0, 2], [0, 1], []]
+    assert index.holders(["red", "fox"], 1) == [[0], [0]]
+    assert index.holders([], 3) == []

@@ -1,0 +1,221 @@
+"""What a question means without saying it: pronouns, two hops, newer values, repeated texts.
+
+Each works only where the question, or the history, gives the cue; elsewhere nothing changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eunoe.pipeline.transcript import Transcript
+from eunoe.stages.scoring.analysis import TextAnalysis
+from eunoe.stages.scoring.cues import CUE_ANAPHOR, CUE_HISTORY
+from eunoe.stages.scoring.index import Relevance
+from eunoe.stages.scoring.words import look_up_words, split_words
+from eunoe.stages.structure.ghost import GHOST_TURNS, ghost_weights
+from eunoe.stages.structure.supersede import discount_superseded, superseded
+
+_LIFT_LOOK = 48
+"""Messages of most relevance that are looked at."""
+_LIFT_SEEDS = 3
+_LIFT_RARE = 4
+_LIFT_SHORT = 40
+_LIFT_REPEATED = 0.05
+_LIFT_PRONOUN = 8.0
+_LIFT_MOST_OF_IT = 0.5
+_LIFT_NOW = re.compile(
+    r"\b(?:now|currently|current|latest|at the moment|these days|by now|jetzt|aktuell\w*|derzeit"
+    r"|inzwischen|ahora|actual\w*|maintenant|agora|adesso|attual\w*|сейчас|теперь)\b"
+    r"|现在|目前|最新|如今|今の|現在|지금|현재",
+    re.IGNORECASE,
+)
+_LIFT_BEFORE = re.compile(
+    r"ursprünglich|anfangs|zuerst|al principio|originalmente|au début|最初|原来"
+)
+_LIFT_NUMBER = re.compile(r"\d[\d.,:/%-]*")
+
+
+def lift_by_cues(
+    transcript: Transcript, query: TextAnalysis, answer: Relevance, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The relevance with what the question leaves unsaid taken into account.
+
+    Args:
+        values: shape (n,), in [0, 1]; returned as they are where no cue is found.
+    """
+    if not values.any():
+        return values
+    look = np.argsort(-values, kind="stable")[:_LIFT_LOOK]
+    look = np.sort(look[values[look] > 0.0])
+    lifted = _without_repeats(transcript, look, values)
+    asked = query.asked
+    if _LIFT_NOW.search(asked):
+        history = answer.profile.cues & CUE_HISTORY or _LIFT_BEFORE.search(asked)
+        lifted = _newer_first(transcript, answer, look, lifted, history=bool(history))
+    if answer.profile.cues & CUE_ANAPHOR and not query.entities:
+        lifted = _meant_by_pronoun(transcript, query, answer, lifted)
+    return _second_hop(transcript, answer, look, lifted)
+
+
+def _without_repeats(
+    transcript: Transcript, look: NDArray[np.int64], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Of the same text said again and again the newest counts."""
+    seen: set[str] = set()
+    again: list[int] = []
+    for i in look[::-1].tolist():
+        message = transcript.entries[i].message
+        if message.text in seen and not message.calls:
+            again.append(i)
+        seen.add(message.text)
+    if not again:
+        return values
+    lifted = values.copy()
+    lifted[again] *= _LIFT_REPEATED
+    return lifted
+
+
+def _newer_first(
+    transcript: Transcript,
+    answer: Relevance,
+    look: NDArray[np.int64],
+    values: NDArray[np.float64],
+    *,
+    history: bool,
+) -> NDArray[np.float64]:
+    """Of statements with the same words of the question and other numbers the newest counts.
+
+    Where the past is asked for, the oldest counts too.
+    """
+    weights = dict(answer.profile.weights)
+    least = _LIFT_MOST_OF_IT * sum(weights.values())
+    stated: list[dict[str, str]] = []
+    for i in look.tolist():
+        entry = transcript.entries[i]
+        held = sorted(weights.keys() & set(entry.analysed().terms))
+        thing = " ".join(held) if sum(weights[t] for t in held) >= least else ""
+        numbers = _LIFT_NUMBER.findall(entry.message.text[:2000])
+        short = entry.analysed().length <= _LIFT_SHORT
+        stated.append({thing: " ".join(numbers)} if thing and numbers and short else {})
+    overtaken = np.zeros(len(values), dtype=bool)
+    overtaken[look] = superseded(stated)
+    if history:
+        first: dict[str, int] = {}
+        for i, things in zip(look.tolist(), stated, strict=True):
+            for thing in things:
+                first.setdefault(thing, i)
+        overtaken[list(first.values())] = False
+    return discount_superseded(values, overtaken, share=1.0 - _LIFT_REPEATED)
+
+
+def _meant_by_pronoun(
+    transcript: Transcript,
+    query: TextAnalysis,
+    answer: Relevance,
+    values: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Raise what shares a word with the question and names what the pronoun may stand for."""
+    size = len(values)
+    turns = transcript.turn_of_message.view()[:size].tolist()
+    recent = _recent_entities(transcript, turns)
+    if not recent:
+        return values
+    mentions = _mentions_of(transcript, recent, size)
+    weights = ghost_weights(query.asked, (), mentions, turns)
+    near = answer.signals.get("hits")
+    if near is None or not weights:
+        return values
+    lifted = values.copy()
+    for name, weight in weights.items():
+        for i in mentions[name] if len(mentions[name]) <= _LIFT_RARE else ():
+            if near[i] > 0.0:
+                lifted[i] = max(lifted[i], _raised(values[i], _LIFT_PRONOUN * weight))
+    return lifted
+
+
+def _mentions_of(transcript: Transcript, names: Sequence[str], size: int) -> dict[str, list[int]]:
+    """The messages that hold all the words of each name."""
+    terms = {
+        name: [t for entry in look_up_words(split_words(name)) for t in entry.terms]
+        for name in names
+    }
+    wanted = list(dict.fromkeys(t for held in terms.values() for t in held))
+    holders = dict(zip(wanted, transcript.index.holders(wanted, size), strict=True))
+    return {
+        name: sorted(set.intersection(*(set(holders[t]) for t in held))) if held else []
+        for name, held in terms.items()
+    }
+
+
+def _raised(value: float, factor: float) -> float:
+    """A relevance with its odds multiplied."""
+    odds = factor * value / max(1e-12, 1.0 - value)
+    return odds / (1.0 + odds)
+
+
+def _recent_entities(transcript: Transcript, turns: Sequence[int]) -> list[str]:
+    found: dict[str, None] = {}
+    for i in range(len(turns) - 1, -1, -1):
+        if turns[-1] - turns[i] >= GHOST_TURNS:
+            break
+        found.update(dict.fromkeys(transcript.entries[i].analysed().entities))
+    return list(found)
+
+
+def _second_hop(
+    transcript: Transcript,
+    answer: Relevance,
+    look: NDArray[np.int64],
+    values: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Raise the message that a rare word ties to the best one, where neither holds all by itself.
+
+    "Where does my sister live?": "my sister is called Ingrid", "Ingrid lives in Kiel".
+    """
+    weights = dict(answer.profile.weights)
+    size, total = len(values), sum(weights.values())
+    best = look[np.argsort(-values[look], kind="stable")][:_LIFT_SEEDS].tolist()
+    if len(weights) < 2 or not best:
+        return values
+    seeds: dict[int, set[str]] = {}
+    for seed in best:
+        analysis = transcript.entries[seed].analysed()
+        held = {t for t in analysis.terms if t in weights}
+        share = sum(weights[t] for t in sorted(held)) / total
+        if analysis.length <= _LIFT_SHORT and 0.3 <= share < 0.95:
+            seeds[seed] = held
+    if not seeds:
+        return values
+    lifted = values.copy()
+    for seed, place in _tied_by_rare_words(transcript, seeds, weights, size):
+        lifted[place] = max(lifted[place], 0.9 * values[seed])
+    return lifted
+
+
+def _tied_by_rare_words(
+    transcript: Transcript,
+    seeds: Mapping[int, set[str]],
+    weights: Mapping[str, float],
+    size: int,
+) -> list[tuple[int, int]]:
+    """Seeds, each with a short message that shares a rare word and holds what it lacks."""
+    pairs = [
+        (seed, term)
+        for seed in seeds
+        for term in transcript.entries[seed].analysed().terms
+        if term not in weights
+    ]
+    found: list[tuple[int, int]] = []
+    holders = transcript.index.holders([term for _, term in pairs], size)
+    for (seed, _), places in zip(pairs, holders, strict=True):
+        missing = weights.keys() - seeds[seed]
+        for place in places if 2 <= len(places) <= _LIFT_RARE else ():
+            other = transcript.entries[place].analysed()
+            short = other.length <= _LIFT_SHORT
+            if place != seed and short and not missing.isdisjoint(other.terms):
+                found.append((seed, place))
+    return found
