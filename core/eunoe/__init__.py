@@ -10,6 +10,7 @@ from eunoe.domain.errors import (
     EunoeError,
     SettingsError,
 )
+from eunoe.domain.ports import Embedder, Labeller
 from eunoe.domain.profile import PROFILES, ProviderProfile
 from eunoe.domain.report import (
     Certificate,
@@ -21,10 +22,14 @@ from eunoe.domain.report import (
     Violation,
 )
 from eunoe.domain.settings import Settings
+from eunoe.pipeline.forecasting import enter_requests
 from eunoe.pipeline.linting import lint
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.stages.accounting.ledger import Ledger
+from eunoe.stages.accounting.price import ModelPrice
+from eunoe.stages.accounting.price_table import ModelPricingTable
 
 __version__ = "0.1.0"
 
@@ -41,8 +46,13 @@ __all__ = [
     "CostBudget",
     "Cut",
     "Decision",
+    "Embedder",
     "EunoeError",
     "Fate",
+    "Labeller",
+    "Ledger",
+    "ModelPrice",
+    "ModelPricingTable",
     "OrchestratorResult",
     "PipelineMemory",
     "Placement",
@@ -53,5 +63,6 @@ __all__ = [
     "TokenBudget",
     "TokenTargetBudget",
     "Violation",
+    "enter_requests",
     "lint",
 ]
