@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from eunoe.stages.scoring.cues import is_question, is_standing
-from eunoe.stages.scoring.dates import CalendarDate, day_number, find_clock, find_dates
+from eunoe.stages.scoring.dates import CalendarDate, day_number, find_clock, find_dates, has_date
 from eunoe.stages.scoring.word_memo import WordEntry
 from eunoe.stages.scoring.word_tables import (
     MARK_CAPITAL,
@@ -119,7 +119,10 @@ class TextAnalysis:
         self.stamp = stamp
         self.words = words
         self.marks = marks
-        self.timed = marks & MARK_TIME != 0 or bool(_analysis_dates(self.body, marks))
+        dated = "" if marks & MARK_TIME else _analysis_dated(self.body, marks)
+        self.timed = marks & MARK_TIME != 0 or (
+            dated != "" and has_date(dated, months=marks & MARK_MONTH != 0)
+        )
         self.standing = role == "user" and marks & MARK_STANDING != 0 and self._sets_rule()
 
     def __eq__(self, other: object) -> bool:
@@ -250,17 +253,15 @@ def _analysis_entities(entries: list[WordEntry]) -> tuple[str, ...]:
     return tuple(found)[:_ANALYSIS_ENTITIES]
 
 
-def _analysis_dates(body: str, marks: int) -> tuple[CalendarDate, ...]:
-    """Dates of a body; without the name of a month, a year and a "月" there is none."""
-    months = marks & MARK_MONTH != 0
-    if not months and marks & _ANALYSIS_DATE_MARKS != _ANALYSIS_DATE_MARKS:
-        return ()
-    return find_dates(body[:_ANALYSIS_DATED], months=months)
+def _analysis_dated(body: str, marks: int) -> str:
+    """Where to look for dates; without the name of a month, a year and a "月" there is none."""
+    dates = marks & MARK_MONTH or marks & _ANALYSIS_DATE_MARKS == _ANALYSIS_DATE_MARKS
+    return body[:_ANALYSIS_DATED] if dates else ""
 
 
 def _analysis_facts(body: str, marks: int) -> TextFacts:
     entries = look_up_words(split_words(body))
-    dates = _analysis_dates(body, marks)
+    dates = find_dates(_analysis_dated(body, marks), months=marks & MARK_MONTH != 0)
     return TextFacts(
         dates=dates,
         entities=_analysis_entities(entries) if marks & _ANALYSIS_NAME_MARKS else (),

@@ -32,6 +32,7 @@ _DATE_PATTERNS = (
     ("y", "20", re.compile(r"\b((?:19|20)\d\d)\b")),
 )  # fmt: skip
 _DATE_YEAR = re.compile(r"(?:19|20)\d\d")
+_DATE_LONE_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _DATE_DIGIT = re.compile(r"\d")
 _DATE_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\s*([ap]m)?\b", re.IGNORECASE)
 
@@ -96,6 +97,11 @@ def find_dates(text: str, *, months: bool = True) -> tuple[CalendarDate, ...]:
             if value not in out:
                 out.append(value)
     return tuple(out)
+
+
+def has_date(text: str, *, months: bool = True) -> bool:
+    """Whether `find_dates` finds any; a year that stands alone is one, or part of one."""
+    return _DATE_LONE_YEAR.search(text) is not None or bool(find_dates(text, months=months))
 
 
 def find_clock(text: str) -> int:

@@ -8,6 +8,7 @@ languages get inflectional endings removed and nothing else. All functions are p
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _STEM_VOWELS = frozenset("aeiouy")
 _STEM_R1_SPECIAL = ("gener", "commun", "arsen")
@@ -55,27 +56,42 @@ _IRREGULAR = {
     form: group.split()[0] for group in _IRREGULAR_GROUPS.split("|") for form in group.split()[1:]
 }
 
-_STEM_STEP2 = sorted(
-    (
-        pair.split(":")
+
+def _stem_by_ending(rules: Sequence[tuple[str, str]]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Suffixes and what replaces them by the last two letters, the longest first."""
+    table: dict[str, tuple[tuple[str, str], ...]] = {}
+    for rule in sorted(rules, key=lambda rule: -len(rule[0])):
+        table[rule[0][-2:]] = (*table.get(rule[0][-2:], ()), rule)
+    return table
+
+
+_STEM_STEP2 = _stem_by_ending(
+    [
+        (pair.partition(":")[0], pair.partition(":")[2])
         for pair in (
             "ization:ize ational:ate fulness:ful ousness:ous iveness:ive tional:tion biliti:ble "
             "lessli:less entli:ent ation:ate alism:al aliti:al ousli:ous iviti:ive fulli:ful "
             "enci:ence anci:ance abli:able izer:ize ator:ate alli:al bli:ble"
         ).split()
-    ),
-    key=lambda rule: -len(rule[0]),
+    ]
 )
-_STEM_STEP3 = (
-    ("ational", "ate"), ("tional", "tion"), ("alize", "al"), ("icate", "ic"),
-    ("iciti", "ic"), ("ical", "ic"), ("ness", ""), ("ful", ""),
+_STEM_STEP3 = _stem_by_ending(
+    [
+        ("ational", "ate"), ("tional", "tion"), ("alize", "al"), ("icate", "ic"),
+        ("iciti", "ic"), ("ical", "ic"), ("ness", ""), ("ful", ""),
+    ]
 )  # fmt: skip
-_STEM_STEP4 = tuple(
-    sorted(
-        "al ance ence er ic able ible ant ement ment ent ism ate iti ous ive ize".split(),
-        key=lambda suffix: (-len(suffix), suffix),
-    )
-)
+_STEM_STEP4 = {
+    ending: tuple(suffix for suffix, _ in rules)
+    for ending, rules in _stem_by_ending(
+        [
+            (suffix, "")
+            for suffix in (
+                "al ance ence er ic able ible ant ement ment ent ism ate iti ous ive ize"
+            ).split()
+        ]
+    ).items()
+}
 
 
 def _stem_regions(word: str) -> tuple[int, int]:
@@ -142,7 +158,7 @@ def _stem_past(word: str, r1: int) -> str:
 
 
 def _stem_step2(word: str, r1: int) -> str:
-    for suffix, replacement in _STEM_STEP2:
+    for suffix, replacement in _STEM_STEP2.get(word[-2:], ()):
         if word.endswith(suffix):
             return word[: -len(suffix)] + replacement if len(word) - len(suffix) >= r1 else word
     if word.endswith("ogi") and len(word) - 3 >= r1 and word[-4:-3] == "l":
@@ -153,14 +169,14 @@ def _stem_step2(word: str, r1: int) -> str:
 
 
 def _stem_step3(word: str, r1: int, r2: int) -> str:
-    for suffix, replacement in _STEM_STEP3:
+    for suffix, replacement in _STEM_STEP3.get(word[-2:], ()):
         if word.endswith(suffix):
             return word[: -len(suffix)] + replacement if len(word) - len(suffix) >= r1 else word
     return word[:-5] if word.endswith("ative") and len(word) - 5 >= r2 else word
 
 
 def _stem_step4(word: str, r2: int) -> str:
-    for suffix in _STEM_STEP4:
+    for suffix in _STEM_STEP4.get(word[-2:], ()):
         if word.endswith(suffix):
             return word[: -len(suffix)] if len(word) - len(suffix) >= r2 else word
     if word.endswith("ion") and len(word) - 3 >= r2 and word[-4:-3] in ("s", "t"):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eunoe.stages.scoring.dates import day_number, day_span, find_clock, find_dates
+from eunoe.stages.scoring.dates import day_number, day_span, find_clock, find_dates, has_date
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,33 @@ def test_any_text_gives_possible_dates(text):
         assert 0 <= month <= 12
         assert 0 <= day <= 31
         assert year == 0 or 1900 <= year <= 2099
+
+
+@pytest.mark.property
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "2024",
+                "19999",
+                "5",
+                "13",
+                "May",
+                "in",
+                "-",
+                "/",
+                ".",
+                " ",
+                "年",
+                "月",
+                "日",
+                "x",
+                "th",
+            ]
+        ),
+        max_size=10,
+    ).map("".join),
+    st.booleans(),
+)
+def test_there_is_a_date_where_one_is_found(text, months):
+    assert has_date(text, months=months) == bool(find_dates(text, months=months))
