@@ -67,6 +67,8 @@ class Settings:
             relevant at both ends, where models read best; each line keeps its turn number.
         read_flags: whether ``!flags`` in user messages are read.
         locked_flags: names of flags that users may not use.
+        rewrite_call_ids: whether call ids are rewritten, on both sides, where the provider's own
+            servers take only short ones (Mistral); off, ids are sent as they are.
         scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
             the common tokenizer times a factor for its family, instead of without a factor.
 
@@ -91,6 +93,7 @@ class Settings:
     placement: Literal["chronological", "u_shape"] = "chronological"
     read_flags: bool = True
     locked_flags: tuple[str, ...] = ()
+    rewrite_call_ids: bool = False
     scale_by_family: bool = False
 
     def __post_init__(self) -> None:

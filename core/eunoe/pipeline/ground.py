@@ -10,7 +10,7 @@ from eunoe.domain.ports import TokenCounter
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.request import Request
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
-from eunoe.stages.validity import check_messages
+from eunoe.stages.validity import check_call_ids, check_messages
 
 
 @lru_cache(maxsize=512)
@@ -48,5 +48,7 @@ def nothing_to_change(request: Request) -> bool:
     if request.flags.stripped or request.flags.now.context is not None:
         return False
     if any(f.drop for f in request.flags.by_message.values()):
+        return False
+    if request.settings.rewrite_call_ids and check_call_ids(request.messages, request.profile):
         return False
     return not check_messages(request.messages, request.profile)

@@ -9,7 +9,7 @@ from eunoe.domain.profile import profile_of
 from eunoe.domain.report import Violation
 from eunoe.stages.counting.message_cost import count_messages_batch, count_tools
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
-from eunoe.stages.validity import check_messages
+from eunoe.stages.validity import check_call_ids, check_messages
 from eunoe.wire.openai import read_message
 
 
@@ -27,7 +27,8 @@ def lint(
         SettingsError: there is no such profile.
     """
     read = [read_message(m) for m in messages]
-    found = check_messages(read, profile_of(model_id, profile))
+    rules = profile_of(model_id, profile)
+    found = check_messages(read, rules) + check_call_ids(read, rules)
     if budget:
         counter = find_tokenizer(family_of(model_id))
         total = sum(count_messages_batch(read, counter)) + (3 if read else 0)

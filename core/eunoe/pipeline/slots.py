@@ -11,7 +11,13 @@ from eunoe.domain.message import PLAIN_SHAPE, Message
 from eunoe.domain.profile import ProviderProfile
 from eunoe.domain.report import Fate
 from eunoe.stages.validity import message_problems
-from eunoe.wire.rewriting import missing_result, with_content, without_half_characters
+from eunoe.wire.rewriting import (
+    missing_result,
+    short_call_id,
+    with_content,
+    with_short_call_ids,
+    without_half_characters,
+)
 
 NO_RESULT = "[no result was recorded for this call]"
 NO_OUTPUT = "[no output]"
@@ -51,6 +57,7 @@ class SlotMaker:
         shortened: replacements for the text of some messages (stubs, clips), with their fate.
         repeated_ids: call ids used more than once; a stub under such an id could be taken for the
             result of another call.
+        short_ids: whether call ids are rewritten where the provider wants short ones.
         mended: a sentence for each repair, filled while atoms are turned.
     """
 
@@ -62,6 +69,7 @@ class SlotMaker:
     stripped: frozenset[int] = frozenset()
     shortened: Mapping[int, tuple[str, Fate]] = field(default_factory=dict)
     repeated_ids: frozenset[str | None] = frozenset()
+    short_ids: bool = False
     mended: list[str] = field(default_factory=list)
 
     def problem_of(self, atom: Atom) -> str:
@@ -116,7 +124,8 @@ class SlotMaker:
         behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
         stubs = []
         for call_id in atom.unanswered:
-            raw = missing_result(call_id, NO_RESULT)
+            length = self.profile.call_id_length if self.short_ids else 0
+            raw = missing_result(short_call_id(call_id, length) if length else call_id, NO_RESULT)
             call = atom.indices[0]
             stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB, stands_by=call))
         calls = ", ".join(str(c) for c in atom.unanswered)
@@ -128,6 +137,12 @@ class SlotMaker:
     def _slot(self, i: int) -> Slot | None:
         raw, message = self.raws[i], self.messages[i]
         changed, fate = i in self.stripped, Fate.KEPT
+        length = self.profile.call_id_length if self.short_ids else 0
+        if length and (message.calls or message.answers is not None):
+            renamed = with_short_call_ids(raw, length)
+            if renamed != raw:
+                self.mended.append(f"[{i}] call ids were rewritten to {length} letters or digits")
+                return Slot(i, renamed, self.read(renamed), True, fate, (i,))
         if message.shape is PLAIN_SHAPE and i not in self.shortened:
             return Slot(i, raw, message, changed, fate, (i,))
         if i in self.shortened:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -81,6 +82,32 @@ def _as_parts(content: object) -> list[Any]:
     if isinstance(content, list):
         return list(content)
     return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
+
+
+def with_short_call_ids(raw: Mapping[str, Any], length: int) -> dict[str, Any]:
+    """The message with its call ids, and the id that it answers, cut to letters and digits.
+
+    The new id is a hash of the old one, so both sides of a pair get the same in any process, and
+    an id that has the right form already stays.
+    """
+    changed = dict(raw)
+    calls = raw.get("tool_calls")
+    if isinstance(calls, list):
+        changed["tool_calls"] = [
+            {**c, "id": short_call_id(c.get("id"), length)} if isinstance(c, Mapping) else c
+            for c in calls
+        ]
+    if raw.get("tool_call_id") is not None:
+        changed["tool_call_id"] = short_call_id(raw["tool_call_id"], length)
+    return changed
+
+
+def short_call_id(call_id: object, length: int) -> str:
+    """An id of so many letters or digits for a call id; the id itself if it has that form."""
+    text = str(call_id)
+    if len(text) == length and text.isascii() and text.isalnum():
+        return text
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]
 
 
 def without_half_characters(value: Any) -> Any:
