@@ -28,12 +28,13 @@ from eunoe.stages.scoring.evidence import (
     group_parts,
     term_parts,
 )
+from eunoe.stages.scoring.grown import GrownColumns
 from eunoe.stages.scoring.people import SpeakerRegister
 from eunoe.stages.scoring.postings import TermPostings
 from eunoe.stages.scoring.profile import QueryProfile, cues_of, kind_of, meta_share
 from eunoe.stages.scoring.segments import SegmentTrack
 from eunoe.stages.scoring.settings import ScoringSettings
-from eunoe.stages.scoring.signals import bm25_column, inverse_frequency
+from eunoe.stages.scoring.signals import bm25_column, inverse_frequency, length_norm
 from eunoe.stages.scoring.vectors import beyond_chance, vector_column
 from eunoe.stages.scoring.word_tables import MARK_FIRST_PERSON
 from eunoe.stages.scoring.words import look_up_word, split_words
@@ -46,6 +47,7 @@ _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
 _INDEX_FLAG_TIME = 2
 _INDEX_FLAG_STANDING = 8
 _INDEX_FLAG_FIRST = 16
+_INDEX_PRIORS = ("novel", "standing", "first_person", "length", "tool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class RelevanceIndex:
         self._role = array("b")
         self._turn = array("i")
         self._flags = array("i")
+        self._grown = GrownColumns("terms", "norm", *_INDEX_PRIORS)
 
     def __len__(self) -> int:
         return len(self._length)
@@ -181,7 +184,7 @@ class RelevanceIndex:
         evidence = np.maximum(evidence, self._add_models(parts, likeness, labels, n))
         if not evidence.any():
             return Relevance(np.zeros(n), parts, profile)
-        self._add_priors(parts, n)
+        parts |= {name: self._grown.column(name, n) for name in _INDEX_PRIORS}
         score = np.zeros(n)
         for part in parts.values():
             score += part
@@ -243,11 +246,13 @@ class RelevanceIndex:
         return len(self) if upto is None else max(0, min(upto, len(self)))
 
     def _view(self, n: int) -> EvidenceView:
+        self._grow_columns()
         return EvidenceView(
             postings=self._postings,
             settings=self.settings,
-            length=np.array(self._length[:n], dtype=np.float64),
+            length=self._grown.column("terms", n),
             segment=self._segments.column(n),
+            norm=self._grown.column("norm", n),
         )
 
     def _add_question(
@@ -261,8 +266,7 @@ class RelevanceIndex:
         named, _ = self._people.named(query, n)
         if len(named) == 1 or (len(named) == 2 and names_one_first(query.asked)):
             share = 1.0 if len(named) == 1 else INDEX_SUBJECT_SHARE
-            column = speaker_column(self._people.column(n), named[0])
-            parts["speaker"] = w.speaker * share * column
+            parts["speaker"] = w.speaker * share * speaker_column(self._people.column(n), named[0])
         if len(self._people.known(n)) < 2:
             wanted = 2 if profile.cues & CUE_ASSISTANT else 1
             parts["user"] = w.user * (np.array(self._role[:n]) == wanted)
@@ -295,11 +299,21 @@ class RelevanceIndex:
             evidence = np.maximum(evidence, parts["label"])
         return evidence
 
-    def _add_priors(self, parts: dict[str, NDArray[np.float64]], n: int) -> None:
-        w = self.settings.weights
-        flags = np.array(self._flags[:n])
-        parts["novel"] = w.novel * np.log1p(self._postings.fresh(n))
-        parts["standing"] = w.standing * ((flags & _INDEX_FLAG_STANDING) != 0)
-        parts["first_person"] = w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0)
-        parts["length"] = w.length * np.log(np.array(self._tokens[:n], dtype=np.float64))
-        parts["tool"] = w.tool * (np.array(self._role[:n]) == 3)
+    def _grow_columns(self) -> None:
+        """Find what no question changes, of the messages that came since the last question."""
+        w, s, start = self.settings.weights, self.settings, len(self._grown)
+        if start == len(self):
+            return
+        length = np.array(self._length[start:], dtype=np.float64)
+        flags = np.array(self._flags[start:])
+        self._grown.extend(
+            {
+                "terms": length,
+                "norm": length_norm(length, s.k1, s.b, s.mean_length),
+                "novel": w.novel * np.log1p(self._postings.fresh(start)),
+                "standing": w.standing * ((flags & _INDEX_FLAG_STANDING) != 0),
+                "first_person": w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0),
+                "length": w.length * np.log(np.array(self._tokens[start:], dtype=np.float64)),
+                "tool": w.tool * (np.array(self._role[start:]) == 3),
+            }
+        )

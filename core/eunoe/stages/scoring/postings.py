@@ -65,9 +65,9 @@ class TermPostings:
         self._ends.append(len(self._terms))
         self._fresh.append(len(numbers) - known)
 
-    def fresh(self, upto: int) -> NDArray[np.float64]:
-        """Terms that each message was the first to use, shape (upto,)."""
-        return np.array(self._fresh[:upto], dtype=np.float64)
+    def fresh(self, start: int = 0) -> NDArray[np.float64]:
+        """Terms that each message from `start` on was the first to use."""
+        return np.array(self._fresh[start:], dtype=np.float64)
 
     def holders(self, term: str, upto: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Messages below `upto` that hold the term, ascending, and how often."""
@@ -123,7 +123,9 @@ def _postings_hits(
         messages, counts = np.repeat(messages, times), np.repeat(counts, times)
     order = np.argsort(row.astype(np.int16) if terms < 1 << 15 else row, kind="stable")
     row, held, many = row.take(order), messages.take(order), counts.take(order)
-    first = np.flatnonzero(np.append(True, (row[1:] != row[:-1]) | (held[1:] != held[:-1])))
+    fresh = np.ones(held.size, dtype=np.bool_)
+    fresh[1:] = (row[1:] != row[:-1]) | (held[1:] != held[:-1])
+    first = np.flatnonzero(fresh)
     if 0 < first.size < held.size:
         row, held, many = row.take(first), held.take(first), np.add.reduceat(many, first)
     ends = row.searchsorted(np.arange(terms), side="right")

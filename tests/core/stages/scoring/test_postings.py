@@ -17,7 +17,8 @@ def test_holders_counts_and_first_uses():
     assert counts.tolist() == [2, 1]
     assert postings.holders("dog", 3)[0].tolist() == [0]
     assert postings.holders("nothing", 4)[0].size == 0
-    assert postings.fresh(4).tolist() == [2, 0, 0, 1]
+    assert postings.fresh().tolist() == [2, 0, 0, 1]
+    assert postings.fresh(2).tolist() == [0, 1]
     assert len(postings) == 4
 
 
