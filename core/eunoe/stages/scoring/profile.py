@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.cues import (
@@ -68,9 +69,15 @@ class QueryProfile:
         return bool(self.cues & CUE_ANAPHOR)
 
 
+@lru_cache(maxsize=32)
+def _profile_cues(asked: str) -> int:
+    """`find_cues`; the gate and the index ask for those of the same question."""
+    return find_cues(asked)
+
+
 def cues_of(query: TextAnalysis) -> int:
     """``CUE_*`` bits of a question."""
-    cues = find_cues(query.asked) & ~CUE_STANDING
+    cues = _profile_cues(query.asked) & ~CUE_STANDING
     return cues | (CUE_ANAPHOR if query.marks & MARK_ANAPHOR else 0)
 
 
