@@ -92,7 +92,9 @@ def test_shell_lines_name_what_is_there(line: str):
         assert set(extras.split(",")) <= set(project["optional-dependencies"])
     for file in re.findall(r"examples/\S+", line):
         assert (REPOSITORY / file).is_file()
-    assert line.startswith(("make ", "pip install ", "python3 -m venv ", ".venv/bin/eunoe "))
+    for file in re.findall(r"tests/\S+", line):
+        assert (REPOSITORY / file).is_file()
+    assert line.startswith(("make ", "pip install ", "python3 -m venv ", ".venv/bin/"))
 
 
 def test_every_flag_is_in_the_table_and_every_example_is_read():

@@ -12,6 +12,11 @@ title: eunoe
 """
 
 from eunoe_openwebui import Filter
+
+# As a switch that users turn on in each chat, add this line. Programs then skip it unless they
+# name it in `filter_ids`:
+#
+#     class Filter(Filter): toggle = True
 '''
 _NOT_HERE = """\
 eunoe filter: the single file is not part of an installed package: a copy here could be older than
