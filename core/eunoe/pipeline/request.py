@@ -201,6 +201,12 @@ class Request:
         flags = self.flags.by_message.get(i)
         return flags is not None and flags.drop
 
+    @cached_property
+    def loose_ids(self) -> frozenset[str | None]:
+        """Ids of results that found no call."""
+        now = {self.messages[a.first].answers for a in self.current_atoms if a.broken}
+        return frozenset(now | self.transcript.loose_ids)
+
     def atoms_between(self, start: int, stop: int) -> list[Atom]:
         """The atoms of the finished turns that begin in ``[start, stop)``, in order."""
         low, high = self._atom_range(start), self._atom_range(stop)

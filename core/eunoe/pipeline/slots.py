@@ -57,6 +57,8 @@ class SlotMaker:
         shortened: replacements for the text of some messages (stubs, clips), with their fate.
         repeated_ids: call ids used more than once; a stub under such an id could be taken for the
             result of another call.
+        loose_ids: ids of results that found no call; one of them may be the true result of a call
+            that was given an earlier one.
         short_ids: whether call ids are rewritten where the provider wants short ones.
         mended: a sentence for each repair, filled while atoms are turned.
     """
@@ -69,6 +71,7 @@ class SlotMaker:
     stripped: frozenset[int] = frozenset()
     shortened: Mapping[int, tuple[str, Fate]] = field(default_factory=dict)
     repeated_ids: frozenset[str | None] = frozenset()
+    loose_ids: frozenset[str | None] = frozenset()
     short_ids: bool = False
     mended: list[str] = field(default_factory=list)
 
@@ -80,6 +83,13 @@ class SlotMaker:
             return "" if running else atom.broken
         if self.repeated_ids.intersection(atom.unanswered) and atom.indices != (last,):
             return "a call without result, whose id is used for another call too"
+        early = (
+            {self.messages[i].answers for i in atom.indices if i < atom.indices[0]}
+            if atom.first < atom.indices[0]
+            else set()
+        )
+        if early and self.loose_ids.intersection(early):
+            return "a result before its call, and another result of the same id"
         for i in atom.indices:
             message = self.messages[i]
             if message.shape is PLAIN_SHAPE and not (message.calls and self.thinking_mode):

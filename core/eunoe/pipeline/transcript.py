@@ -64,7 +64,8 @@ class Transcript(Grown):
         atom_of_message: which atom holds each message.
         atoms_before_turn: how many atoms stand before each turn.
         vectors: the embeddings that are known, by the name of what embeds.
-        used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call.
+        used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call,
+            ``loose_ids`` by results that found no call.
         thinking_mode: some message carries the reasoning that a provider wants back.
     """
 
@@ -87,7 +88,17 @@ class Transcript(Grown):
         self.used_ids: set[str | None] = set()
         self.called_ids: set[str | None] = set()
         self.repeated_ids: set[str | None] = set()
+        self.loose_ids: set[str | None] = set()
         self.thinking_mode = False
+
+    def opens(self, entries: Sequence[ContentEntry]) -> bool:
+        """Whether all its messages open the given list, and a turn ends there in that list too."""
+        size = len(self.entries)
+        if 0 < size < len(entries) and not opens_turn(
+            entries[size].message, entries[size - 1].message
+        ):
+            return False
+        return super().opens(entries)
 
     def grow(self, entries: Sequence[ContentEntry]) -> None:
         """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
@@ -117,6 +128,10 @@ class Transcript(Grown):
         self.atoms_before_turn.extend([base])
         self.turn_of_message.extend([len(self.atoms_before_turn) - 1] * (high - low))
         self.atoms += atoms
+        broken = [a for a in atoms if a.broken]
+        self.loose_ids.update(
+            m.answers for a in broken if (m := self.entries[a.first].message).is_result
+        )
         self.atom_first.extend([a.first for a in atoms])
         self.atom_tokens.extend([sum(self.entries[i].tokens for i in a.indices) for a in atoms])
         self.atom_system.extend([int(a.system) for a in atoms])

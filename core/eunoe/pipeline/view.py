@@ -76,6 +76,7 @@ def build_view(request: Request, view: View) -> Built:
         stripped=request.flags.stripped,
         shortened=view.shortened,
         repeated_ids=request.repeated_ids,
+        loose_ids=request.loose_ids,
         short_ids=request.settings.rewrite_call_ids,
     )
     quoted = list(view.quoted)

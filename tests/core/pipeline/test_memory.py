@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ask import ask, bytes_of, orchestrator, sent_by
+from eunoe import ContextOrchestrator, Conversation, lint
 from eunoe.pipeline.memory import ContentMemory, count_entries
 from eunoe.pipeline.transcript import PipelineMemory
 from judge import ThirdsCounter
@@ -140,3 +141,42 @@ def test_a_counter_that_fails_leaves_nothing_half_done():
     assert sent_by(ask(chat, 700, by=by)) == expected
     healed = [*chat, assistant("fine"), user("next")]
     assert sent_by(ask(healed, 700, by=by)) == sent_by(ask(healed, 700, counter=Failing()))
+
+
+def test_a_branch_that_goes_on_inside_a_turn_is_read_as_if_it_were_new():
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    opening = [
+        {"role": "user", "content": "Weigh the crate."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "assistant", "content": "One moment."},
+    ]
+    late = {"role": "tool", "tool_call_id": "c1", "content": "81 kg"}
+    question = {"role": "user", "content": "Too heavy?"}
+
+    def sent(asked: ContextOrchestrator, messages: list[dict]) -> list[dict]:
+        answer = asked.process_sync(Conversation.from_openai_messages(messages))
+        return answer.conversation.to_openai_messages()
+
+    warm = ContextOrchestrator(memory=PipelineMemory())
+    sent(warm, [*opening, question])
+    longer = [*opening, late, question]
+    cold = ContextOrchestrator(memory=PipelineMemory())
+    assert sent(warm, longer) == sent(cold, longer)
+    assert sent(cold, longer) == [opening[0], opening[1], late, opening[2], question]
+
+
+def test_a_result_before_its_call_is_not_trusted_once_another_of_its_id_stands_alone():
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Weigh the crate."},
+        {"role": "tool", "tool_call_id": "c1", "content": "12 kg"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "user", "content": "Still there?"},
+        {"role": "tool", "tool_call_id": "c1", "content": "81 kg"},
+        {"role": "assistant", "content": "It weighs 81 kg."},
+        {"role": "user", "content": "Too heavy?"},
+    ]
+    answer = ContextOrchestrator().process_sync(Conversation.from_openai_messages(messages))
+    out = answer.conversation.to_openai_messages()
+    assert lint(out) == ()
+    assert messages[1] not in out
