@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 125 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 ebfe7f5e81d3850cedd4ddad44c12594753336bd1b0fb4cae271cb4b77a8232c
+# sources sha256 cc9c781fc7a2459ad3a9ce3544b06aaac3b350c3c431abbb524019ed3f61221e
 
 from __future__ import annotations
 
@@ -5628,7 +5628,8 @@ class Transcript(Grown):
         atom_of_message: which atom holds each message.
         atoms_before_turn: how many atoms stand before each turn.
         vectors: the embeddings that are known, by the name of what embeds.
-        used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call.
+        used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call,
+            ``loose_ids`` by results that found no call.
         thinking_mode: some message carries the reasoning that a provider wants back.
     """
 
@@ -5651,7 +5652,17 @@ class Transcript(Grown):
         self.used_ids: set[str | None] = set()
         self.called_ids: set[str | None] = set()
         self.repeated_ids: set[str | None] = set()
+        self.loose_ids: set[str | None] = set()
         self.thinking_mode = False
+
+    def opens(self, entries: Sequence[ContentEntry]) -> bool:
+        """Whether all its messages open the given list, and a turn ends there in that list too."""
+        size = len(self.entries)
+        if 0 < size < len(entries) and not opens_turn(
+            entries[size].message, entries[size - 1].message
+        ):
+            return False
+        return super().opens(entries)
 
     def grow(self, entries: Sequence[ContentEntry]) -> None:
         """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
@@ -5681,6 +5692,10 @@ class Transcript(Grown):
         self.atoms_before_turn.extend([base])
         self.turn_of_message.extend([len(self.atoms_before_turn) - 1] * (high - low))
         self.atoms += atoms
+        broken = [a for a in atoms if a.broken]
+        self.loose_ids.update(
+            m.answers for a in broken if (m := self.entries[a.first].message).is_result
+        )
         self.atom_first.extend([a.first for a in atoms])
         self.atom_tokens.extend([sum(self.entries[i].tokens for i in a.indices) for a in atoms])
         self.atom_system.extend([int(a.system) for a in atoms])
@@ -6501,6 +6516,12 @@ class Request:
         """Whether a flag leaves a message out."""
         flags = self.flags.by_message.get(i)
         return flags is not None and flags.drop
+
+    @cached_property
+    def loose_ids(self) -> frozenset[str | None]:
+        """Ids of results that found no call."""
+        now = {self.messages[a.first].answers for a in self.current_atoms if a.broken}
+        return frozenset(now | self.transcript.loose_ids)
 
     def atoms_between(self, start: int, stop: int) -> list[Atom]:
         """The atoms of the finished turns that begin in ``[start, stop)``, in order."""
@@ -8352,6 +8373,8 @@ class SlotMaker:
         shortened: replacements for the text of some messages (stubs, clips), with their fate.
         repeated_ids: call ids used more than once; a stub under such an id could be taken for the
             result of another call.
+        loose_ids: ids of results that found no call; one of them may be the true result of a call
+            that was given an earlier one.
         short_ids: whether call ids are rewritten where the provider wants short ones.
         mended: a sentence for each repair, filled while atoms are turned.
     """
@@ -8364,6 +8387,7 @@ class SlotMaker:
     stripped: frozenset[int] = frozenset()
     shortened: Mapping[int, tuple[str, Fate]] = field(default_factory=dict)
     repeated_ids: frozenset[str | None] = frozenset()
+    loose_ids: frozenset[str | None] = frozenset()
     short_ids: bool = False
     mended: list[str] = field(default_factory=list)
 
@@ -8375,6 +8399,13 @@ class SlotMaker:
             return "" if running else atom.broken
         if self.repeated_ids.intersection(atom.unanswered) and atom.indices != (last,):
             return "a call without result, whose id is used for another call too"
+        early = (
+            {self.messages[i].answers for i in atom.indices if i < atom.indices[0]}
+            if atom.first < atom.indices[0]
+            else set()
+        )
+        if early and self.loose_ids.intersection(early):
+            return "a result before its call, and another result of the same id"
         for i in atom.indices:
             message = self.messages[i]
             if message.shape is PLAIN_SHAPE and not (message.calls and self.thinking_mode):
@@ -13166,6 +13197,7 @@ def build_view(request: Request, view: View) -> Built:
         stripped=request.flags.stripped,
         shortened=view.shortened,
         repeated_ids=request.repeated_ids,
+        loose_ids=request.loose_ids,
         short_ids=request.settings.rewrite_call_ids,
     )
     quoted = list(view.quoted)
