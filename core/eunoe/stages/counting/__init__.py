@@ -12,7 +12,6 @@ from eunoe.stages.counting.message_cost import (
 from eunoe.stages.counting.tokenizer import (
     EstimateTokenizer,
     SourceTokenizer,
-    Tokenizer,
     family_of,
     find_tokenizer,
 )
@@ -24,7 +23,6 @@ __all__ = [
     "Calibration",
     "EstimateTokenizer",
     "SourceTokenizer",
-    "Tokenizer",
     "Usage",
     "count_message",
     "count_messages_batch",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from eunoe.domain.message import MediaKind, Message
-from eunoe.stages.counting.tokenizer import Tokenizer
+from eunoe.domain.ports import TokenCounter
 
 MESSAGE_FRAMING = 4
 REPLY_PRIMING = 3
@@ -40,7 +40,7 @@ def _fixed_cost(message: Message) -> int:
     return cost + (NAME_FRAMING if message.name else 0)
 
 
-def count_messages_batch(messages: Sequence[Message], tokenizer: Tokenizer) -> list[int]:
+def count_messages_batch(messages: Sequence[Message], tokenizer: TokenCounter) -> list[int]:
     """Count many messages with one call of the tokenizer.
 
     Args:
@@ -68,7 +68,7 @@ def count_messages_batch(messages: Sequence[Message], tokenizer: Tokenizer) -> l
     return costs
 
 
-def count_message(message: Message, tokenizer: Tokenizer) -> int:
+def count_message(message: Message, tokenizer: TokenCounter) -> int:
     """Count one message with its framing, calls, reasoning and media; base64 is never text.
 
     Args:
@@ -81,7 +81,7 @@ def count_message(message: Message, tokenizer: Tokenizer) -> int:
     return count_messages_batch((message,), tokenizer)[0]
 
 
-def count_tools(tools: Iterable[Mapping[str, Any]] | None, tokenizer: Tokenizer) -> int:
+def count_tools(tools: Iterable[Mapping[str, Any]] | None, tokenizer: TokenCounter) -> int:
     """Count the schemas of the tools, as compact JSON.
 
     Args:

@@ -10,9 +10,9 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from eunoe.domain.log import logger
+from eunoe.domain.ports import TokenCounter
 from eunoe.stages.counting.estimate import FAMILY_FACTORS, estimate_tokens
 from eunoe.stages.counting.vocabulary import TokenSource, load_source
 
@@ -24,29 +24,6 @@ _SAMPLE_BLOCKS = 24
 _SAMPLE_MARGIN = 0.03
 # What the packages raise at a text they cannot take.
 _COUNT_FAULTS = (ValueError, TypeError, RuntimeError)
-
-
-class Tokenizer(Protocol):
-    """What the stages ask of a token counter; a caller's own may take its place.
-
-    Attributes:
-        name: for the report.
-        exact: the count is the model's own, not an estimate.
-    """
-
-    @property
-    def name(self) -> str:
-        """Name for the report."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether the count is the model's own."""
-
-    def count(self, text: str) -> int:
-        """Count one text; special tokens written in it are text."""
-
-    def count_batch(self, texts: Sequence[str]) -> list[int]:
-        """Count many texts, the same as one by one, but faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,10 +212,10 @@ class TokenizerShelf:
     def __init__(self, load: Callable[[str], TokenSource | None] = load_source) -> None:
         self._load = load
         self._lock = threading.RLock()
-        self._tokenizers: dict[str, Tokenizer] = {}
+        self._tokenizers: dict[str, TokenCounter] = {}
         self._sources: dict[str, TokenSource | None] = {}
 
-    def find(self, family: str) -> Tokenizer:
+    def find(self, family: str) -> TokenCounter:
         """Find the counter of a family; see ``find_tokenizer``."""
         known = family if family in FAMILY_FACTORS else "o200k"
         found = self._tokenizers.get(known)
@@ -248,7 +225,7 @@ class TokenizerShelf:
                 self._tokenizers[known] = found
         return found
 
-    def _make(self, family: str) -> Tokenizer:
+    def _make(self, family: str) -> TokenCounter:
         encoding = _FAMILY_ENCODINGS.get(family)
         source = self._source(encoding) if encoding else None
         if source is not None:
@@ -268,7 +245,7 @@ class TokenizerShelf:
 _tokenizer_shelf = TokenizerShelf()
 
 
-def find_tokenizer(family: str) -> Tokenizer:
+def find_tokenizer(family: str) -> TokenCounter:
     """Find the best counter for a family on this machine.
 
     Args:
