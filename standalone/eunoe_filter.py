@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 125 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 5c7693b2589477d5fbd78c601770c16c1af3c7bfbe19a4e9513fd03cb5f2c6c4
+# sources sha256 eafefc477d338d1eb9b70fb8859a786d01b95be45d2146c2053d8b33f93cc067
 
 from __future__ import annotations
 
@@ -2961,6 +2961,7 @@ class Grown:
         self.bytes = 0
         self.counted_by = counted_by
         self.busy = False
+        self.whole = True
 
     def opens(self, entries: Sequence[ContentEntry]) -> bool:
         """Whether all its messages open the given list."""
@@ -3011,8 +3012,12 @@ class ChatMemory(Generic[GrownState]):
             return best
 
     def release(self, state: GrownState) -> None:
-        """Give the state back for the next request of the chat."""
-        state.busy = False
+        """Give the state back for the next request of the chat; a half-grown one is forgotten."""
+        with self._lock:
+            if state.whole:
+                state.busy = False
+            else:
+                self._chats = [chat for chat in self._chats if chat is not state]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -4960,6 +4965,7 @@ class Transcript(Grown):
 
     def grow(self, entries: Sequence[ContentEntry]) -> None:
         """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
+        self.whole = False
         start = len(self.entries)
         self.entries.extend(entries)
         self.bytes += sum(e.bytes for e in entries)
@@ -4979,6 +4985,7 @@ class Transcript(Grown):
             self._add_turn([shifted_atom(a, start) for a in atoms], start + low, start + high)
             self.used_ids.update(m.answers for m in messages[low:high] if m.is_result)
             self.used_ids.update(c.id for m in messages[low:high] for c in m.calls)
+        self.whole = True
 
     def _add_turn(self, atoms: list[Atom], low: int, high: int) -> None:
         """Append the atoms of the turn that lies at ``[low, high)``."""

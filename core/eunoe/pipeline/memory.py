@@ -149,6 +149,7 @@ class Grown:
         self.bytes = 0
         self.counted_by = counted_by
         self.busy = False
+        self.whole = True
 
     def opens(self, entries: Sequence[ContentEntry]) -> bool:
         """Whether all its messages open the given list."""
@@ -199,5 +200,9 @@ class ChatMemory(Generic[GrownState]):
             return best
 
     def release(self, state: GrownState) -> None:
-        """Give the state back for the next request of the chat."""
-        state.busy = False
+        """Give the state back for the next request of the chat; a half-grown one is forgotten."""
+        with self._lock:
+            if state.whole:
+                state.busy = False
+            else:
+                self._chats = [chat for chat in self._chats if chat is not state]

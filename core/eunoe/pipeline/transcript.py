@@ -102,6 +102,7 @@ class Transcript(Grown):
 
     def grow(self, entries: Sequence[ContentEntry]) -> None:
         """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
+        self.whole = False
         start = len(self.entries)
         self.entries.extend(entries)
         self.bytes += sum(e.bytes for e in entries)
@@ -121,6 +122,7 @@ class Transcript(Grown):
             self._add_turn([shifted_atom(a, start) for a in atoms], start + low, start + high)
             self.used_ids.update(m.answers for m in messages[low:high] if m.is_result)
             self.used_ids.update(c.id for m in messages[low:high] for c in m.calls)
+        self.whole = True
 
     def _add_turn(self, atoms: list[Atom], low: int, high: int) -> None:
         """Append the atoms of the turn that lies at ``[low, high)``."""

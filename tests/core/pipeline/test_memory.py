@@ -9,7 +9,7 @@ import pytest
 from ask import ask, bytes_of, orchestrator, sent_by
 from eunoe import ContextOrchestrator, Conversation, lint
 from eunoe.pipeline.memory import ContentMemory, count_entries
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.transcript import PipelineMemory, Transcript
 from judge import ThirdsCounter
 from strategies import assistant, calling, part, result, user
 
@@ -180,3 +180,20 @@ def test_a_result_before_its_call_is_not_trusted_once_another_of_its_id_stands_a
     out = answer.conversation.to_openai_messages()
     assert lint(out) == ()
     assert messages[1] not in out
+
+
+def test_a_chat_that_failed_half_way_is_not_remembered():
+    memory = PipelineMemory()
+    asked = ContextOrchestrator(memory=memory)
+    broken = assistant("fine")
+    messages = [user("one"), broken, user("two"), assistant("three"), user("four")]
+    entries = memory.contents("thirds").read_all(messages)
+    count_entries(entries, ThirdsCounter())
+    state = memory.chats.find(entries[:4], "thirds", lambda: Transcript("thirds"))
+    with pytest.raises(AttributeError):
+        state.grow([*entries[:3], None])  # type: ignore[list-item]
+    memory.chats.release(state)
+    again = memory.chats.find(entries[:4], "thirds", lambda: Transcript("thirds"))
+    assert again is not state
+    assert len(again.entries) == 0
+    assert asked.process_sync(Conversation.from_openai_messages(messages)).report.mended == ()
