@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 125 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 eafefc477d338d1eb9b70fb8859a786d01b95be45d2146c2053d8b33f93cc067
+# sources sha256 82110178ea1aa19fb49b344cf4435de68ca2714ecb605aced4deca339b74033c
 
 from __future__ import annotations
 
@@ -7924,6 +7924,7 @@ def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> lis
         out.append(slot)
     if out and not visible and all(s.message.is_system for s in out):
         out.append(_marker(_NOTHING_YET, read))
+        mended.append("a marker was put behind the system messages, since a user must speak")
     return out
 
 
@@ -14247,7 +14248,8 @@ class ContextOrchestrator:
             profile: name of the rules, over what the model id says.
             tools: schemas sent along; they take room.
             output_reserve: tokens to leave for the answer.
-            usage: what the provider reported for the last request.
+            usage: what the provider reported for the last request; taken, but without effect: it is
+                the doors that correct the count by it (``Calibration``).
             session_id: whose chat; plays no part in what is chosen.
             policy: over the settings' policy, for this request.
             budget: over the orchestrator's budget, for this request.

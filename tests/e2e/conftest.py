@@ -19,7 +19,12 @@ title: eunoe
 from eunoe_openwebui import Filter
 '''
 SINGLE_FILE = Path(__file__).resolve().parents[2] / "standalone" / "eunoe_filter.py"
-FORMS = ("three-lines", "single-file")
+PACKAGE_FILTER = SINGLE_FILE.parents[1] / "adapters" / "eunoe_openwebui" / "filter.py"
+FORMS = {
+    "package": PACKAGE_FILTER.read_text().replace('"""', '"""\ntitle: eunoe\n', 1),
+    "three-lines": THREE_LINES,
+    "single-file": SINGLE_FILE.read_text(),
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -65,8 +70,7 @@ def admin(host: Host) -> WebApi:
 @pytest.fixture(scope="session", params=FORMS)
 def installed(request: pytest.FixtureRequest, admin: WebApi) -> Iterator[str]:
     """The filter, switched on for all models, in one of its forms -> the name of the form."""
-    source = SINGLE_FILE.read_text() if request.param == "single-file" else THREE_LINES
-    with admin.installed(FILTER, "eunoe", source):
+    with admin.installed(FILTER, "eunoe", FORMS[request.param]):
         yield str(request.param)
 
 

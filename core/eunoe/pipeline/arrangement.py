@@ -82,6 +82,7 @@ def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> lis
         out.append(slot)
     if out and not visible and all(s.message.is_system for s in out):
         out.append(_marker(_NOTHING_YET, read))
+        mended.append("a marker was put behind the system messages, since a user must speak")
     return out
 
 

@@ -178,7 +178,8 @@ class ContextOrchestrator:
             profile: name of the rules, over what the model id says.
             tools: schemas sent along; they take room.
             output_reserve: tokens to leave for the answer.
-            usage: what the provider reported for the last request.
+            usage: what the provider reported for the last request; taken, but without effect: it is
+                the doors that correct the count by it (``Calibration``).
             session_id: whose chat; plays no part in what is chosen.
             policy: over the settings' policy, for this request.
             budget: over the orchestrator's budget, for this request.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ask import ask, sent_by
-from eunoe import Fate
+from eunoe import ContextOrchestrator, Conversation, Fate
 from judge import faults
 from strategies import PROFILE_NAMES, assistant, calling, image, part, result, user
 
@@ -264,3 +264,14 @@ def test_what_of_the_current_turn_cannot_stand_is_quoted(profile):
     assert any("17 rows" in str(m["content"]) for m in sent_by(answer))
     assert answer.report.decisions[3].fate is Fate.RECALLED
     assert faults(sent_by(answer), profile) == []
+
+
+@pytest.mark.parametrize("profile", ["anthropic", "gemini", "mistral", "template"])
+@pytest.mark.parametrize("policy", ["stable", "off"])
+def test_a_marker_behind_lone_system_messages_is_reported(profile: str, policy: str):
+    only = [{"role": "system", "content": "be brief"}]
+    answer = ContextOrchestrator().process_sync(
+        Conversation.from_openai_messages(only), profile=profile, policy=policy
+    )
+    assert answer.conversation.to_openai_messages()[0] is only[0]
+    assert len(answer.report.mended) == 1
