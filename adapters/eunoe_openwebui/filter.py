@@ -16,8 +16,10 @@ from eunoe.domain.log import logger
 from eunoe.pipeline.forecasting import enter_requests
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.status_text import STATUS_SEPARATOR
+from eunoe_openwebui.advisers import AdviserShelf
+from eunoe_openwebui.afterwards import AfterwardsDesk
 from eunoe_openwebui.fit import EngineShelf, FilterOutcome, fit_request, locked_flag_names
-from eunoe_openwebui.hook import FilterRequest, HookArguments, read_hook_arguments
+from eunoe_openwebui.hook import FilterRequest, HookArguments, read_hook_arguments, turn_name
 from eunoe_openwebui.hostfacts import host_runs_request_hook
 from eunoe_openwebui.lastview import ViewMemory
 from eunoe_openwebui.ledgers import LedgerBook
@@ -73,6 +75,8 @@ class Filter:
         self._views = ViewMemory()
         self._usage = UsageBook()
         self._ledgers = LedgerBook()
+        self._advisers = AdviserShelf()
+        self._desk = AfterwardsDesk()
 
     async def request(
         self,
@@ -117,7 +121,11 @@ class Filter:
         __model__: dict[str, Any] | None = None,
         __event_emitter__: EventEmitter | None = None,
     ) -> dict[str, Any]:
-        """After the answer: enter the turn in the ledger, learn from what was reported, show it."""
+        """After the answer: enter the turn in the ledger, learn from what was reported, show it.
+
+        What models are asked beside the words, they are asked now, in the background.
+        """
+        self._desk.answered(turn_name(__metadata__))
         try:
             notes, usage = read_turn_notes(__metadata__), reported_usage(body)
             model_id = str(body.get("model") or "")
@@ -182,7 +190,12 @@ class Filter:
     ) -> tuple[FilterOutcome, list[dict[str, Any]]]:
         """The choice, and what to show of it; runs in a thread."""
         factor = self._usage.factor(str(request.body.get("model") or ""))
-        outcome = fit_request(request, valves, self._shelf, self._views, factor, late.is_set)
+        advisers = self._advisers.advisers(valves, request.embedding, request.loop)
+        outcome = fit_request(
+            request, valves, self._shelf, self._views, factor, late.is_set, advisers
+        )
+        if outcome.afterwards is not None:
+            self._desk.note(request.turn, outcome.afterwards)
         try:
             return self._shown(request, valves, outcome, factor)
         except Exception as error:  # what was chosen is sent all the same

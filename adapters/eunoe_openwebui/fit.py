@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from eunoe.domain.budget import TokenBudget
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.report import Placement, Report
 from eunoe.domain.settings import Settings
+from eunoe.pipeline.advice import may_be_cut
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
+from eunoe_openwebui.advisers import NO_FILTER_ADVISERS, FilterAdvisers
 from eunoe_openwebui.documents import with_flags_in_front
 from eunoe_openwebui.hook import FilterRequest
 from eunoe_openwebui.lastview import ViewMemory
@@ -44,6 +47,7 @@ class FilterOutcome:
         allowed: tokens that it may take, the model's own prompt included; a flag may lower it.
         read: what was given, with all flags where they count, those included that an earlier step
             of the turn took out.
+        afterwards: what to do once it is answered, off the event loop; None for nothing.
     """
 
     messages: list[Any]
@@ -51,23 +55,34 @@ class FilterOutcome:
     notes: TurnNotes
     allowed: int
     read: list[Mapping[str, Any]]
+    afterwards: Callable[[], object] | None = None
 
 
 class EngineShelf:
     """Orchestrators by settings: changed valves get a new one, the others keep what they know."""
 
     def __init__(self) -> None:
-        self._engines: dict[tuple[Settings, OverflowMode], ContextOrchestrator] = {}
+        self._engines: dict[tuple[object, ...], ContextOrchestrator] = {}
         self._lock = threading.Lock()
 
-    def engine(self, settings: Settings, on_overflow: OverflowMode) -> ContextOrchestrator:
-        """The orchestrator for these settings."""
-        key = (settings, on_overflow)
+    def engine(
+        self, settings: Settings, on_overflow: OverflowMode, advisers: FilterAdvisers
+    ) -> ContextOrchestrator:
+        """The orchestrator for these settings and models."""
+        embedder, labeller, seconds = advisers.embedder, advisers.labeller, advisers.seconds
+        key = (settings, on_overflow, embedder, labeller, seconds)
         with self._lock:
             if key not in self._engines:
                 while len(self._engines) >= _ENGINES_REMEMBERED:
                     self._engines.pop(next(iter(self._engines)))
-                self._engines[key] = ContextOrchestrator(settings=settings, on_overflow=on_overflow)
+                self._engines[key] = ContextOrchestrator(
+                    settings=settings,
+                    on_overflow=on_overflow,
+                    embedder=embedder,
+                    embed_timeout=seconds,
+                    embed_behind=False,
+                    labeller=labeller,
+                )
             return self._engines[key]
 
 
@@ -78,6 +93,7 @@ def fit_request(
     views: ViewMemory,
     factor: float = 1.0,
     late: Callable[[], bool] | None = None,
+    advisers: FilterAdvisers = NO_FILTER_ADVISERS,
 ) -> FilterOutcome:
     """Choose what the model sees.
 
@@ -88,6 +104,7 @@ def fit_request(
         views: what was sent before; this request is noted there.
         factor: real tokens for each that we count.
         late: asked now and then; once it says True, the newest turns are sent.
+        advisers: models that are asked beside the words.
 
     Raises:
         BudgetError: it does not fit and the valves say "refuse".
@@ -99,10 +116,11 @@ def fit_request(
         messages = with_flags_in_front(messages, request.written)
     prompt_tokens = _own_prompt_tokens(request.model_prompt, messages, real_model)
     allowed = allowed_tokens(request, valves)
-    engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow])
+    engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow], advisers)
     tools = request.body.get("tools")
+    conversation = Conversation.from_openai_messages(messages, session_id=request.chat or None)
     result = engine.process_sync(
-        Conversation.from_openai_messages(messages, session_id=request.chat or None),
+        conversation,
         model_id=real_model or None,
         profile=None if valves.provider_rules == "auto" else valves.provider_rules,
         tools=tools if isinstance(tools, list) else None,
@@ -110,8 +128,11 @@ def fit_request(
         budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
         expired=late,
     )
-    counted = result.report.tokens_after + prompt_tokens
-    parts = _filter_sent_parts(tools, result.placements, result.report)
+    report = result.report
+    asked = advisers.embedder is not None or advisers.labeller is not None
+    due = asked and may_be_cut(report.tokens_before, report.budget)
+    counted = report.tokens_after + prompt_tokens
+    parts = _filter_sent_parts(tools, result.placements, report)
     forecast = result.forecast.with_left_out(request.earlier.left_out_tokens)
     unchanged = views.unchanged_tokens(request.chat and f"{request.chat} {model_id}", parts)
     if request.chat:  # the first request of it that is known here: no cache is counted on
@@ -120,12 +141,13 @@ def fit_request(
     forecast = provider_forecast(forecast, prompt_tokens, factor, window)
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),
-        report=result.report,
+        report=replace(report, warnings=(*report.warnings, *advisers.faults)),
         notes=next_turn_notes(
-            request.earlier, messages, result.placements, result.report, counted, forecast
+            request.earlier, messages, result.placements, report, counted, forecast
         ),
-        allowed=min(allowed, math.ceil((result.report.budget + prompt_tokens) * factor)),
+        allowed=min(allowed, math.ceil((report.budget + prompt_tokens) * factor)),
         read=messages,
+        afterwards=partial(engine.prepare_sync, conversation, ahead=True) if due else None,
     )
 
 

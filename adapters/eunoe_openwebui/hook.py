@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eunoe_openwebui.hostfacts import base_entry, stored_model_prompt
+from eunoe_openwebui.hostfacts import base_entry, host_embedding, stored_model_prompt
 from eunoe_openwebui.turn import TurnNotes, read_turn_notes
 from eunoe_openwebui.valves import FilterUserValves
 from eunoe_openwebui.window import base_model_id
@@ -35,7 +36,10 @@ class FilterRequest:
         written: the newest user message before the host put documents in front of it.
         user: settings of the user.
         chat: id of the chat; empty for a program.
+        turn: names the turn for what is done after its answer.
         earlier: notes of the steps of this turn before.
+        embedding: the host's function that embeds; None without one.
+        loop: the host's event loop.
     """
 
     body: Mapping[str, Any]
@@ -46,6 +50,9 @@ class FilterRequest:
     user: FilterUserValves
     chat: str
     earlier: TurnNotes
+    turn: str = ""
+    embedding: Any = None
+    loop: asyncio.AbstractEventLoop | None = None
 
 
 async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
@@ -67,7 +74,15 @@ async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
         user=user,
         chat=str(metadata.get("chat_id") or ""),
         earlier=read_turn_notes(metadata),
+        turn=turn_name(given.metadata),
+        embedding=host_embedding(given.request),
+        loop=asyncio.get_running_loop(),
     )
+
+
+def turn_name(metadata: Mapping[str, Any] | None) -> str:
+    """The chat; where there is none, the object that the host hands to all hooks of a turn."""
+    return str((metadata or {}).get("chat_id") or f"turn {id(metadata)}")
 
 
 def _user_valves_of(user: Mapping[str, Any] | None) -> FilterUserValves:

@@ -48,7 +48,15 @@ async def stored_model_prompt(model_id: str) -> str:
 
 def base_entry(request: Any, model_id: str) -> Mapping[str, Any]:
     """The host's entry of a model, found through the request's application; empty if unknown."""
-    state = getattr(getattr(request, "app", None), "state", None)
-    models = getattr(state, "MODELS", None)
+    models = _host_state(request, "MODELS")
     entry = models.get(model_id) if models and model_id else None
     return entry if isinstance(entry, Mapping) else {}
+
+
+def host_embedding(request: Any) -> Any:
+    """The host's function from texts to vectors, which it uses for documents; None without one."""
+    return _host_state(request, "EMBEDDING_FUNCTION")
+
+
+def _host_state(request: Any, name: str) -> Any:
+    return getattr(getattr(getattr(request, "app", None), "state", None), name, None)

@@ -209,6 +209,55 @@ class FilterValves(ForgivingModel):
         "for all workers. Needs the packages eunoe and redis. **none**: each worker for itself.",
         json_schema_extra={"input": {"type": "password"}},
     )
+    embedding: Literal["off", "host", "url", "local"] = Field(
+        default="off",
+        title="Meaning beside words",
+        description="Finds older messages that say the same in other words. **host**: with the "
+        "embedding model that is set for documents. **url**: with the endpoint below. **local**: "
+        "on this server, with the package eunoe[embeddings]. Chats are embedded after the answer; "
+        "their text goes to that model. **off**: words alone.",
+    )
+    embedding_url: str = Field(
+        default="none",
+        title="Embedding endpoint",
+        description="For **url**: an OpenAI-compatible server, such as "
+        "`http://localhost:11434/v1`.",
+    )
+    embedding_model: str = Field(
+        default="none",
+        title="Embedding model",
+        description="Its name on that server, such as `nomic-embed-text`.",
+    )
+    embedding_key: str = Field(
+        default="none",
+        title="Embedding key",
+        description="Key of that server; **none** for none.",
+        json_schema_extra={"input": {"type": "password"}},
+    )
+    embedding_seconds: float = Field(
+        default=0.4,
+        ge=0.05,
+        le=10.0,
+        title="Wait for the embedding (seconds)",
+        description="How long a request waits for the vector of its question; then words decide.",
+    )
+    label_url: str = Field(
+        default="none",
+        title="Label endpoint",
+        description="An OpenAI-compatible server whose model reads each chat after the answer, a "
+        "few messages at a time, and says what later questions may need. **none**: no labels.",
+    )
+    label_model: str = Field(
+        default="none",
+        title="Label model",
+        description="Its name on that server; a small one will do. **none**: no labels.",
+    )
+    label_key: str = Field(
+        default="none",
+        title="Label key",
+        description="Key of that server; **none** for none.",
+        json_schema_extra={"input": {"type": "password"}},
+    )
     priority: int = Field(
         default=100,
         ge=-10_000,

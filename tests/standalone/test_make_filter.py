@@ -194,12 +194,12 @@ def test_the_bytes_do_not_depend_on_interpreter_or_hash_seed(house: House):
         ),
         pytest.param(FUTURE + "from typing import TYPE_CHECKING", "R4", id="TYPE_CHECKING"),
         pytest.param(FUTURE + "import typing\nX = typing.TYPE_CHECKING", "R4", id="attribute"),
-        pytest.param(FUTURE + "import httpx", "R5", id="package not allowed"),
+        pytest.param(FUTURE + "import requests", "R5", id="package not allowed"),
         pytest.param(FUTURE + "import pydantic", "R5", id="pydantic in the core"),
         pytest.param(FUTURE + "import tiktoken", "R5", id="lazy package at the top"),
         pytest.param(FUTURE + "def f() -> None:\n    import tiktoken", "R5", id="without a try"),
         pytest.param(
-            FUTURE + "def f() -> None:\n    try:\n        import httpx\n"
+            FUTURE + "def f() -> None:\n    try:\n        import requests\n"
             "    except ImportError:\n        pass",
             "R5",
             id="package not allowed, in a try",

@@ -45,7 +45,7 @@ class Embedder(Protocol):
         """Length of a vector; None if that is only known after the first one."""
         ...
 
-    def embed(self, texts: Sequence[str]) -> Sequence[Any]:
+    def embed(self, texts: Sequence[str]) -> Any:
         """One vector for each text, as a list or an array of floats of length 1.
 
         Raises:
@@ -69,7 +69,7 @@ class Labeller(Protocol):
         """The worth of each message in [0, 1], 0.5 for neither needed nor useless.
 
         Args:
-            question: what is asked now.
+            question: what is asked now; empty for what may be asked later in this chat.
             messages: role and text of each message, oldest first.
 
         Returns:

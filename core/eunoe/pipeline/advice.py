@@ -20,10 +20,18 @@ ADVICE_FROM_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Advice:
-    """What was said of the finished messages, each of shape (n,) with NaN for nothing, or None."""
+    """What was said of the finished messages, each of shape (n,) with NaN for nothing, or None.
+
+    Attributes:
+        likeness: cosine of each with the question.
+        labels: worth of each to the question.
+        ahead: worth of each to whatever may be asked in this chat.
+        warnings: what could not be had.
+    """
 
     likeness: NDArray[np.float64] | None = None
     labels: NDArray[np.float64] | None = None
+    ahead: NDArray[np.float64] | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -33,24 +41,32 @@ class Advisers:
 
     embedder: HistoryEmbedder | None = None
     labeller: HistoryLabeller | None = None
+    behind: bool = True
 
     def ask(
-        self, transcript: Transcript, question: ContentEntry, expired: Callable[[], bool]
+        self,
+        transcript: Transcript,
+        question: ContentEntry,
+        expired: Callable[[], bool],
+        chat: str = "",
     ) -> Advice:
         """What they say of the finished turns, as far as it is known in time."""
-        likeness = labels = None
+        likeness = labels = ahead = None
         warnings = ["", ""]
         if self.embedder is not None:
             likeness, warnings[0] = self.embedder.likeness(transcript, question, expired)
         if self.labeller is not None:
+            ahead = self.labeller.labels_ahead(transcript.entries, chat)
             labels, warnings[1] = self.labeller.labels(transcript.entries, question)
-        return Advice(likeness, labels, tuple(w for w in warnings if w))
+            if ahead is not None:
+                warnings[1] = ""
+        return Advice(likeness, labels, ahead, tuple(w for w in warnings if w))
 
     def learn(
         self, transcript: Transcript, newest: Sequence[ContentEntry], tokens: int, limit: int
     ) -> None:
         """After an answer: have the chat embedded, once it is of a size to be cut some day."""
-        if self.embedder is not None and 0 < limit * ADVICE_FROM_SHARE < tokens:
+        if self.embedder is not None and self.behind and may_be_cut(tokens, limit):
             self.embedder.learn(transcript, newest)
 
     def prepare(self, entries: Sequence[ContentEntry], question: ContentEntry | None) -> bool:
@@ -62,6 +78,17 @@ class Advisers:
             done = self.labeller.prepare(entries, question) and done
         return done
 
+    def prepare_ahead(
+        self, entries: Sequence[ContentEntry], newest: Sequence[ContentEntry], chat: str
+    ) -> bool:
+        """After an answer, and for as long as it takes: embed it all, have it labelled ahead."""
+        done = True
+        if self.embedder is not None:
+            done = self.embedder.embed_all([*entries, *newest])
+        if self.labeller is not None and chat:
+            done = self.labeller.prepare_ahead(entries, chat) and done
+        return done
+
     def drain(self) -> None:
         """Finish what is done after an answer."""
         if self.embedder is not None:
@@ -71,6 +98,11 @@ class Advisers:
 NO_ADVISERS = Advisers()
 
 
+def may_be_cut(tokens: int, limit: int) -> bool:
+    """Whether a chat of so many tokens is near enough to its limit to be embedded."""
+    return 0 < limit * ADVICE_FROM_SHARE < tokens
+
+
 def make_advisers(
     memory: PipelineMemory,
     embedder: Embedder | None,
@@ -78,6 +110,7 @@ def make_advisers(
     *,
     embed_in_request: bool,
     embed_timeout: float,
+    embed_behind: bool,
     label_timeout: float | None,
 ) -> Advisers:
     """The advisers of an orchestrator.
@@ -96,4 +129,5 @@ def make_advisers(
         HistoryLabeller(labeller, memory.labels, timeout=label_timeout)
         if labeller is not None
         else None,
+        embed_behind,
     )

@@ -48,6 +48,9 @@ def need_of_recall(request: Request, start: int) -> RecallNeed:
     )
     if not coverage.open:
         return RecallNeed("none", "the window holds what the question needs", scored)
+    if coverage.by_meaning:
+        why = "an older message is closer in meaning to the question than the window"
+        return RecallNeed("light", why, scored)
     found = f"{100 * coverage.best_outside:.0f} % against {100 * coverage.best_inside:.0f} %"
     return RecallNeed(
         "deep" if coverage.plain else "light",

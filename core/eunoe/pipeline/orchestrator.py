@@ -27,6 +27,7 @@ from eunoe.pipeline.ground import (
 )
 from eunoe.pipeline.memory import count_entries
 from eunoe.pipeline.policies import decide_in_time, whole_view
+from eunoe.pipeline.preparing import prepare_chat
 from eunoe.pipeline.reporting import make_report
 from eunoe.pipeline.request import Request, strip_flags
 from eunoe.pipeline.result import OrchestratorResult, placements_of
@@ -63,13 +64,12 @@ class ContextOrchestrator:
             raises it.
         prices: what models cost, for a budget in money; by default their list prices.
         memory: what is remembered between requests; by default the process shares one.
-        embedder: lets likeness of meaning count beside words. A history is embedded after the
-            answer, once it passes half of the budget; a request embeds its question alone.
-        embed_in_request: embed what is missing of the history in the request, however long it
-            takes; for embedders in this process.
+        embedder: lets likeness of meaning count beside words. A history is embedded behind the
+            request, once it passes half of the budget; a request embeds its question alone.
+        embed_in_request: embed what is missing in the request, however long it takes.
         embed_timeout: seconds that a request waits for its question's vector.
-        labeller: a model that labels the history by worth to the question, when ``prepare`` is
-            called.
+        embed_behind: a request has its history embedded; False leaves that to ``prepare``.
+        labeller: a model that labels the history by its worth, when ``prepare`` is called.
         label_timeout: seconds that a request asks and waits for labels itself; None does not.
 
     Raises:
@@ -89,6 +89,7 @@ class ContextOrchestrator:
         embedder: Embedder | None = None,
         embed_in_request: bool = False,
         embed_timeout: float = 0.5,
+        embed_behind: bool = True,
         labeller: Labeller | None = None,
         label_timeout: float | None = None,
     ) -> None:
@@ -107,6 +108,7 @@ class ContextOrchestrator:
             labeller,
             embed_in_request=embed_in_request,
             embed_timeout=embed_timeout,
+            embed_behind=embed_behind,
             label_timeout=label_timeout,
         )
 
@@ -180,7 +182,7 @@ class ContextOrchestrator:
             output_reserve: tokens to leave for the answer.
             usage: what the provider reported for the last request; taken, but without effect: it is
                 the doors that correct the count by it (``Calibration``).
-            session_id: whose chat; plays no part in what is chosen.
+            session_id: whose chat; plays no part in what is chosen, labels made ahead set aside.
             policy: over the settings' policy, for this request.
             budget: over the orchestrator's budget, for this request.
             expired: asked between steps; once it says True, scoring is given up and the newest
@@ -229,6 +231,7 @@ class ContextOrchestrator:
                 allowed=max(0, limit - tool_tokens - reserve) if limit else None,
                 expired=expired if expired is not None else _never,
                 advisers=self._advisers,
+                chat=session_id or conversation.session_id or "",
             )
             result = self._answer(
                 conversation, request, flags.now.policy or name, limit, tool_tokens, reserve
@@ -242,18 +245,17 @@ class ContextOrchestrator:
         """Finish the work that is done after an answer: what is left to be embedded."""
         self._advisers.drain()
 
-    async def prepare(self, conversation: Conversation) -> bool:
-        """Before a request, off the event loop: embed the chat and have it labelled.
+    async def prepare(self, conversation: Conversation, *, ahead: bool = False) -> bool:
+        """The same as ``prepare_sync``, off the event loop."""
+        return await asyncio.to_thread(self.prepare_sync, conversation, ahead=ahead)
+
+    def prepare_sync(self, conversation: Conversation, *, ahead: bool = False) -> bool:
+        """Before a request, or ``ahead`` after an answer: embed the chat and have it labelled.
 
         Returns:
             Whether all of it worked; if not, the request does without.
         """
-        contents = self._memory.contents("")
-        entries = contents.read_all(conversation.raw)
-        read = strip_flags(conversation.raw, entries, contents, self.settings).entries
-        start = last_turn_start(read)
-        asked = next((e for e in read[start:] if e.message.role == "user"), None)
-        return await asyncio.to_thread(self._advisers.prepare, read[:start], asked)
+        return prepare_chat(conversation, self._advisers, self._memory, self.settings, ahead=ahead)
 
     def _answer(
         self,

@@ -85,10 +85,14 @@ def score_history(request: Request) -> Scored:
         return Scored(np.zeros(size))
     question = request.entries[request.question]
     index = request.transcript.indexed(request.expired)
-    advice = request.advisers.ask(request.transcript, question, request.expired)
+    advice = request.advisers.ask(request.transcript, question, request.expired, request.chat)
     request.notes.extend(advice.warnings)
     answer = index.relevance(
-        question.analysed(), upto=size, likeness=advice.likeness, labels=advice.labels
+        question.analysed(),
+        upto=size,
+        likeness=advice.likeness,
+        labels=advice.labels,
+        ahead=advice.ahead,
     )
     lifted = lift_by_cues(request.transcript, question.analysed(), answer, answer.values)
     values = adjust_by_settings(request, lifted)

@@ -115,6 +115,7 @@ class Request:
         allowed: tokens allowed for messages and list framing; None without a limit.
         expired: whether the time for scoring is over.
         advisers: models that say more of the history than its words.
+        chat: whose labels count that were made ahead; empty for none.
         notes: what went wrong on the way, for the report's warnings.
     """
 
@@ -129,6 +130,7 @@ class Request:
     allowed: int | None
     expired: Callable[[], bool]
     advisers: Advisers = NO_ADVISERS
+    chat: str = ""
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -57,6 +57,16 @@ def test_the_whole_history_is_labelled_in_pieces(models):
     labeller.close()
 
 
+def test_without_a_question_all_is_labelled_for_later(models):
+    labeller = ChatLabeller(models.url, "m", piece=40, enter_above=20)
+    got = labeller.label("", chat(60, {3, 50}))
+    assert got == [1.0 if i in (3, 50) else 0.05 for i in range(60)]
+    asked = [body["messages"] for _, _, body in models.asked]
+    assert len(asked) == 2
+    assert all("later" in rules["content"] for rules, _ in asked)
+    assert all("Question" not in shown["content"] for _, shown in asked)
+
+
 def test_a_long_chat_is_entered_by_its_contents(models):
     labeller = ChatLabeller(models.url, "m", piece=20, enter_above=100)
     got = labeller.label("where?", chat(200, {21, 23, 123, 125}))

@@ -26,7 +26,11 @@ class Plugin:
         self.instance = load_plugin(source).Filter()
         self.events: list[dict[str, Any]] = []
 
-    def call(
+    def call(self, hook: str, body: dict[str, Any], **given: Any) -> dict[str, Any]:
+        """One call of a hook in an event loop of its own."""
+        return asyncio.run(self.acall(hook, body, **given))
+
+    async def acall(
         self,
         hook: str,
         body: dict[str, Any],
@@ -42,8 +46,8 @@ class Plugin:
             given["__user__"] = {"id": "u", "valves": self.instance.UserValves(**user)}
         handler = getattr(self.instance, hook)
         names = inspect.signature(handler).parameters
-        answer = handler(**{"body": body, **{k: v for k, v in given.items() if k in names}})
-        result: dict[str, Any] = asyncio.run(answer)
+        known = {k: v for k, v in given.items() if k in names}
+        result: dict[str, Any] = await handler(**{"body": body, **known})
         assert isinstance(result, dict)
         return result
 

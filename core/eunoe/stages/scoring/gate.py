@@ -11,10 +11,13 @@ from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.cues import CUE_FOLLOW_UP, CUE_RECALL, CUE_WANTS
 from eunoe.stages.scoring.index import Relevance, RelevanceIndex
 from eunoe.stages.scoring.profile import cues_of
+from eunoe.stages.scoring.vectors import beyond_chance
 
 GATE_FLOOR = 0.05
 GATE_SHORT_WORDS = 20
 GATE_NAME_WORDS = 25
+GATE_MEANING_LEAD = 1.0
+"""Standard deviations of likeness by which a message out of view must lead all those in view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,9 @@ class WindowCoverage:
         follows: Whether it goes on with what is in view ("ok, and ...", "thanks, ...").
         wants: Whether it wants something of before without asking ("tell me the port", "the column
             that you prepared", "she asks which form").
+        lead: By how many standard deviations the likeness in meaning of the best message before the
+            window exceeds that of the best one in it; without embeddings minus infinity, as where
+            the best one before it is no better than the best of so many random ones.
     """
 
     inside: float
@@ -47,6 +53,7 @@ class WindowCoverage:
     recalls: bool
     follows: bool
     wants: bool = False
+    lead: float = -math.inf
 
     @property
     def score(self) -> float:
@@ -68,6 +75,20 @@ class WindowCoverage:
         want something that is better known before the window, or when they are short and hold an
         identifier that only messages before the window know.
         """
+        return self._open_by_words or self.by_meaning
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether likeness in meaning alone opens it: for a short question, or a wish.
+
+        It does not for what goes on with what is in view: that resembles much, and needs nothing.
+        """
+        if self._open_by_words or self.follows or self.words > GATE_NAME_WORDS:
+            return False
+        return self.lead >= GATE_MEANING_LEAD and (self.asks or self.recalls or self.wants)
+
+    @property
+    def _open_by_words(self) -> bool:
         if self.best_outside <= 0.0:
             return False
         if self.asks or self.recalls:
@@ -80,8 +101,11 @@ class WindowCoverage:
 
     @property
     def plain(self) -> bool:
-        """Whether it is a plain question, or points back; statements are served in free room."""
-        return self.asks or self.recalls
+        """Whether it is a plain question, or points back, and words opened the gate.
+
+        Statements, and questions that only meaning speaks for, are served in the free room.
+        """
+        return (self.asks or self.recalls) and not self.by_meaning
 
 
 def window_coverage(
@@ -134,7 +158,18 @@ def window_coverage(
         recalls=cues & CUE_RECALL != 0,
         follows=cues & CUE_FOLLOW_UP != 0,
         wants=cues & CUE_WANTS != 0,
+        lead=_meaning_lead(index, answer, start),
     )
+
+
+def _meaning_lead(index: RelevanceIndex, answer: Relevance, start: int) -> float:
+    part, weight = answer.signals.get("vector"), index.settings.weights.vector
+    if part is None or weight <= 0.0:
+        return -math.inf
+    column = part / weight
+    if not beyond_chance(column)[:start].any():
+        return -math.inf
+    return float(column[:start].max() - np.max(column[start:], initial=-math.inf))
 
 
 GATE_MOST_WORDS = 72

@@ -15,12 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.stages.scoring.analysis import TextAnalysis
-from eunoe.stages.scoring.columns import (
-    COLUMN_LAST_DAY,
-    day_column,
-    label_column,
-    speaker_column,
-)
+from eunoe.stages.scoring.columns import COLUMN_LAST_DAY, day_column, label_column, speaker_column
 from eunoe.stages.scoring.cues import CUE_ASSISTANT, names_one_first
 from eunoe.stages.scoring.evidence import (
     EVIDENCE_IDF_UNIT,
@@ -152,6 +147,7 @@ class RelevanceIndex:
         upto: int | None = None,
         likeness: NDArray[np.float64] | None = None,
         labels: NDArray[np.float64] | None = None,
+        ahead: NDArray[np.float64] | None = None,
     ) -> Relevance:
         """Relevance of the messages [0, upto) to a question.
 
@@ -161,14 +157,13 @@ class RelevanceIndex:
         Args:
             query: Analysis of the question.
             upto: Messages that count, all by default.
-            likeness: Cosine of each message's embedding with the question's, NaN where there is
-                none, shape (upto,).
+            likeness: Cosine of each message with the question, NaN for none, shape (upto,).
             labels: What a model says each message is worth to the question, in [0, 1], NaN where it
                 says nothing, shape (upto,).
+            ahead: The same to whatever may be asked; it ranks what something else speaks for.
 
         Returns:
-            Values in [0, 1]; all 0 when the question has no word in common with any message and no
-            date, label or embedding (beyond chance) speaks for one.
+            Values in [0, 1]; all 0 when no word, date, label or embedding speaks for a message.
         """
         n = self._bound(upto)
         view = self._view(n)
@@ -185,6 +180,8 @@ class RelevanceIndex:
         if not evidence.any():
             return Relevance(np.zeros(n), parts, profile)
         parts |= {name: self._grown.column(name, n) for name in _INDEX_PRIORS}
+        if ahead is not None:
+            parts["label_ahead"] = self.settings.weights.label_ahead * label_column(ahead[:n])
         score = np.zeros(n)
         for part in parts.values():
             score += part

@@ -29,6 +29,8 @@ class SignalWeights:
         vector: Per standard deviation of likeness beyond what length explains, where there are
             embeddings.
         label: Per ``ln(label / medium)`` of a model's label, where there are any.
+        label_ahead: The same of a label that was made without knowing the question: a quarter, so
+            that "drop" takes as much as being a few times longer, and never outweighs the words.
         tool: Message of a tool.
     """
 
@@ -48,6 +50,7 @@ class SignalWeights:
     length: float = -0.5
     vector: float = 0.5
     label: float = 2.0
+    label_ahead: float = 0.5
     tool: float = -0.7
 
 

@@ -129,11 +129,14 @@ def vector_column(
 def beyond_chance(column: NDArray[np.float64]) -> NDArray[np.float64]:
     """What of a column of standard scores exceeds the largest of so many random ones.
 
-    ``max(0, z - sqrt(2 ln n))``, shape (n,).
+    ``max(0, z - e(n))`` with ``a = sqrt(2 ln n)``, ``e(n) = a - (ln ln n + ln 4 pi) / (2 a)`` and
+    n at least ``VECTOR_LENGTH_BLIND``, shape (n,).
 
-    Source of formula: the leading term of the expected maximum of n standard normal variables.
+    Source of formula: location of the maximum of n standard normal variables (Gumbel limit).
     """
-    bound = math.sqrt(2.0 * math.log(max(2, column.size)))
+    size = math.log(max(VECTOR_LENGTH_BLIND, column.size))
+    bound = math.sqrt(2.0 * size)
+    bound -= (math.log(size) + math.log(4.0 * math.pi)) / (2.0 * bound)
     return np.asarray(np.maximum(0.0, column - bound))
 
 

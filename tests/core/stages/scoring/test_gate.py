@@ -1,9 +1,13 @@
+import dataclasses
+import math
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eunoe.stages.scoring.analysis import analyse_text
-from eunoe.stages.scoring.gate import may_open, window_coverage
+from eunoe.stages.scoring.gate import GATE_MEANING_LEAD, may_open, window_coverage
 from eunoe.stages.scoring.index import RelevanceIndex
 
 OLD = [
@@ -136,3 +140,90 @@ def test_who_wants_something_of_before_opens_it_a_little(before, text):
 def test_other_statements_stay_closed(text):
     coverage = window_coverage(index_of([*PORTS, *NEW]), analyse_text(text, role="user"), 4)
     assert not coverage.open
+
+
+# Meaning
+
+
+MEANT = "How do I enter?"
+TALK = [f"We spoke about subject number {i} and about what follows." for i in range(80)]
+START = 60
+
+
+def meant(likeness, text=MEANT, start=START):
+    index = index_of(TALK)
+    query = analyse_text(text, role="user")
+    given = None if likeness is None else np.array(likeness)
+    answer = index.relevance(query, upto=len(TALK), likeness=given)
+    return window_coverage(index, query, start, relevance=answer)
+
+
+def noise(**peaks):
+    """Likeness as it is for unlike texts; some messages stand out: ``m3=0.9``."""
+    rows = 0.1 + 0.02 * np.sin(1.7 * np.arange(len(TALK)))
+    for name, value in peaks.items():
+        rows[int(name[1:])] = value
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("likeness", "text", "opens"),
+    [
+        (noise(m3=0.4), MEANT, True),
+        (noise(m3=0.4), "Tell me the way in.", True),
+        (noise(m3=0.4), "Remind me how to enter", True),
+        (noise(m3=0.4), "It rains.", False),  # no question, no wish
+        (noise(m3=0.4), "Ok, and how do I enter?", False),  # goes on with what is in view
+        (noise(m3=0.4), "Which " + "very " * 25 + "old door?", False),  # brings its own context
+        (noise(m3=0.4, m70=0.4), MEANT, False),  # in view as well
+        (noise(m3=0.4, m70=0.38), MEANT, False),
+        (noise(m70=0.4), MEANT, False),
+        (noise(), MEANT, False),  # nothing stands out
+        (noise(m3=float("nan")), MEANT, False),
+        ([float("nan")] * len(TALK), MEANT, False),
+        (None, MEANT, False),
+    ],
+)
+def test_a_paraphrase_opens_it_a_little(likeness, text, opens):
+    coverage = meant(likeness, text)
+    assert (coverage.open, coverage.by_meaning) == (opens, opens)
+    assert not (opens and coverage.plain)
+
+
+def test_without_vectors_meaning_has_no_say():
+    for text in (MEANT, "What is subject number 3?", "run ops/deploy_prod.sh", ""):
+        coverage = meant(None, text)
+        assert coverage.lead == -math.inf
+        assert coverage == dataclasses.replace(coverage, lead=-math.inf)
+        assert not coverage.by_meaning
+
+
+@pytest.mark.parametrize("text", ["What is subject number 3?", "Remind me of subject number 3"])
+def test_where_words_open_it_meaning_changes_nothing(text):
+    plain, beside = meant(None, text, start=70), meant(noise(m3=0.9), text, start=70)
+    assert plain.open
+    assert not beside.by_meaning
+    assert (beside.open, beside.plain) == (plain.open, plain.plain)
+
+
+@pytest.mark.property
+@settings(max_examples=60)
+@given(
+    st.floats(0.01, 5.0),
+    st.floats(-0.9, 0.9),
+    st.floats(0.2, 0.9),
+    st.floats(0.0, 0.9),
+)
+def test_the_scale_of_an_embedder_does_not_count(scale, shift, before, within):
+    rows = noise(m3=before, m70=within)
+    ours, theirs = meant(rows), meant(scale * rows + shift)
+    if abs(ours.lead - GATE_MEANING_LEAD) > 1e-6:
+        assert theirs.by_meaning == ours.by_meaning
+
+
+@pytest.mark.property
+@settings(max_examples=60)
+@given(st.floats(0.2, 0.9), st.lists(st.floats(0.0, 0.9), min_size=2, max_size=2))
+def test_the_better_the_window_the_less_it_opens(before, within):
+    low, high = (meant(noise(m3=before, m70=value)) for value in sorted(within))
+    assert low.by_meaning or not high.by_meaning

@@ -109,6 +109,6 @@ def test_neighbours_of_one_segment_share():
 
 def test_beyond_chance_grows_with_the_number_of_messages():
     few, many = np.zeros(10), np.zeros(10_000)
-    few[3] = many[3] = 4.0
+    few[3] = many[3] = 3.5
     assert beyond_chance(few)[3] > 0.0 == beyond_chance(many)[3]
     assert beyond_chance(np.zeros(0)).size == 0

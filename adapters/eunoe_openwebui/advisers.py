@@ -1,0 +1,137 @@
+"""The models that the valves name: what embeds, and what labels. Off unless asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from eunoe.domain.errors import BackendError, EunoeError
+from eunoe.domain.log import logger
+from eunoe.domain.ports import Embedder, Labeller
+from eunoe_backends.http_embedder import HttpEmbedder
+from eunoe_backends.label_scorer import ChatLabeller
+from eunoe_openwebui.hostembedder import HostEmbedders
+from eunoe_openwebui.valves import FilterValves, unless_none
+
+_ADVISERS_REMEMBERED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class FilterAdvisers:
+    """What a request may ask beside its words.
+
+    Attributes:
+        embedder: makes vectors; None for words alone.
+        labeller: labels messages; None for none.
+        seconds: that a request waits for the vector of its question.
+        faults: what the operator should mend, a few words each; said once.
+    """
+
+    embedder: Embedder | None = None
+    labeller: Labeller | None = None
+    seconds: float = 0.4
+    faults: tuple[str, ...] = ()
+
+
+NO_FILTER_ADVISERS = FilterAdvisers()
+
+
+class AdviserShelf:
+    """Embedders and labellers by their valves, made once. Safe across threads; never raises."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[tuple[str, ...], Any] = OrderedDict()
+        self._host = HostEmbedders()
+        self._told: set[str] = set()
+        self._lock = threading.Lock()
+
+    def advisers(
+        self, valves: FilterValves, host: Any, loop: asyncio.AbstractEventLoop | None
+    ) -> FilterAdvisers:
+        """What these valves ask for; what cannot be had is told once.
+
+        Args:
+            valves: of the operator, resolved for the model.
+            host: the embedding function of the host, None where it has none.
+            loop: the host's event loop.
+        """
+        embedder, fault = self._embedder(valves, host, loop)
+        labeller, wrong = self._labeller(valves)
+        with self._lock:
+            faults = tuple(text for text in (fault, wrong) if text and text not in self._told)
+            self._told.update(faults)
+        return FilterAdvisers(embedder, labeller, valves.embedding_seconds, faults)
+
+    def _embedder(
+        self, valves: FilterValves, host: Any, loop: asyncio.AbstractEventLoop | None
+    ) -> tuple[Embedder | None, str]:
+        if valves.embedding == "host":
+            found = self._host.find(host, loop)
+            return (
+                found,
+                "" if found is not None else "words alone: the host has no embedding model",
+            )
+        if valves.embedding == "local":
+            made = self._make(("local",), _local_embedder)
+            return made, "" if made is not None else "words alone: no embedder is installed"
+        if valves.embedding == "url":
+            url, model, key = (
+                unless_none(text)
+                for text in (valves.embedding_url, valves.embedding_model, valves.embedding_key)
+            )
+            made = self._make(
+                ("url", url, model, key), lambda: HttpEmbedder(url, model, api_key=key or None)
+            )
+            return (
+                made,
+                "" if made is not None else "words alone: the embedding endpoint cannot be used",
+            )
+        return None, ""
+
+    def _labeller(self, valves: FilterValves) -> tuple[Labeller | None, str]:
+        url, model, key = (
+            unless_none(text) for text in (valves.label_url, valves.label_model, valves.label_key)
+        )
+        if not url or not model:
+            return None, ""
+        made = self._make(
+            ("label", url, model, key), lambda: ChatLabeller(url, model, api_key=key or None)
+        )
+        return made, "" if made is not None else "no labels: their endpoint cannot be used"
+
+    def _make(self, settings: tuple[str, ...], make: Callable[[], Any]) -> Any:
+        """What was made of these settings before, else now; None if it cannot be made."""
+        with self._lock:
+            if settings in self._made:
+                self._made.move_to_end(settings)
+                return self._made[settings]
+            made = None
+            try:
+                made = make()
+            except Exception as error:
+                what = str(error) if isinstance(error, EunoeError) else type(error).__name__
+                logger.warning("eunoe goes by words alone: %s", what)
+            self._made[settings] = made
+            if len(self._made) > _ADVISERS_REMEMBERED:
+                self._made.popitem(last=False)
+            return made
+
+
+def _local_embedder() -> Embedder:
+    """MiniLM where it is installed, else wordllama.
+
+    Raises:
+        BackendError: neither is.
+    """
+    try:
+        from eunoe_backends import MiniLmEmbedder, WordLlamaEmbedder
+    except ImportError as error:
+        raise BackendError("local needs the package eunoe with its extra 'embeddings'") from error
+    try:
+        return MiniLmEmbedder()
+    except BackendError:
+        return WordLlamaEmbedder()
