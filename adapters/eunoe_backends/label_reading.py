@@ -11,9 +11,13 @@ LABEL_WORTH = {"K": 1.0, "H": 0.75, "M": 0.5, "S": 0.25, "D": 0.05}
 """Keep, high, medium, slight, drop."""
 
 _WORDS = {"KEEP": "K", "HIGH": "H", "MEDIUM": "M", "SLIGHT": "S", "SMALL": "S", "DROP": "D"}
-_NUMBERED = re.compile(r"(?<![\w.\-])(\d{1,6})[\"'\])]?\s*[:=.)\-–>]*\s*[\"'(\[]?([KHMSDkhmsd])\b")
+_NUMBERED = re.compile(
+    r"(?<![\w.\-])(\d{1,6})[\"'\])*`]*\s*(?:[:=.)\-–>|*`]+|(?=\s[KHMSD]\s*(?:[,;\n]|$)))\s*"
+    r"[\"'(\[*`]*([KHMSDkhmsd])\b"
+)
 _LETTERS = re.compile(r"\s*[\[(]?\s*[KHMSD](?:[\s,;|\"']+[KHMSD])*\s*[\])]?\s*\.?\s*")
 _MOST_CHARACTERS = 200_000
+_DEEPEST = 8
 
 
 def read_labels(text: str, count: int) -> list[float | None] | None:
@@ -66,24 +70,36 @@ def _json_values(text: str) -> list[Any]:
 
 
 def _from_json(value: Any, count: int) -> list[float | None]:
-    if isinstance(value, Mapping):
-        inner = next((v for v in value.values() if isinstance(v, Mapping | list)), None)
-        if inner is not None:
-            return _from_json(inner, count)
-        pairs = list(value.items())
-    elif isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
-        pairs = [tuple(list(v.values())[:2]) for v in value if len(v) >= 2]
-    elif isinstance(value, list) and len(value) == count:
-        pairs = list(enumerate(value, 1))
-    else:
-        pairs = []
     found: list[float | None] = [None] * count
-    for number, label in pairs:
+    for number, label in _pairs_in(value, count):
         if str(number).isdecimal() and 1 <= int(str(number)[:7]) <= count:
             found[int(number) - 1] = _worth(label)
     return found
 
 
+def _pairs_in(value: Any, count: int, depth: int = 0) -> list[tuple[Any, Any]]:
+    """(Number, label) as an object or an array has them, or one in the other."""
+    if isinstance(value, Mapping):
+        if value and all(_worth(k) is not None and isinstance(v, list) for k, v in value.items()):
+            return [(number, label) for label, numbers in value.items() for number in numbers]
+        if any(str(key).isdecimal() for key in value):
+            return list(value.items())
+        inner = next((v for v in value.values() if isinstance(v, Mapping | list)), None)
+        deeper = inner is not None and depth < _DEEPEST
+        return _pairs_in(inner, count, depth + 1) if deeper else []
+    if not isinstance(value, list):
+        return []
+    rows = [list(v.values()) if isinstance(v, Mapping) else v for v in value]
+    if rows and all(isinstance(row, list) and len(row) >= 2 for row in rows):
+        return [(next((x for x in row if str(x).isdecimal()), ""), row) for row in rows]
+    return list(enumerate(value, 1)) if len(value) == count else []
+
+
 def _worth(label: Any) -> float | None:
-    word = str(label).strip().upper()
-    return LABEL_WORTH.get(_WORDS.get(word, word))
+    """The worth of a label; of a list or an object that of the first label in it."""
+    if isinstance(label, Mapping | list):
+        held = list(label.values()) if isinstance(label, Mapping) else label
+        return next((w for x in held if isinstance(x, str) and (w := _worth(x)) is not None), None)
+    word = re.match(r"\W*([A-Za-z]+)", str(label))
+    name = word[1].upper() if word else ""
+    return LABEL_WORTH.get(_WORDS.get(name, name))
