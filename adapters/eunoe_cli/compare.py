@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from eunoe_cli.arguments import add_model_arguments, share, tokens
+from eunoe_cli.embedding import add_embed_argument, find_embedder
 
 if TYPE_CHECKING:
+    from eunoe.domain.ports import Embedder
     from eunoe_cli.chat_file import Chat
     from eunoe_cli.contenders import Contender
     from eunoe_cli.replay import Tally
@@ -40,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "whichever is smaller",
     )
     add_model_arguments(parser)
+    add_embed_argument(parser)
     parser.add_argument(
         "--price-cached",
         type=share,
@@ -77,11 +80,13 @@ def run(options: argparse.Namespace) -> int:
 
     chats = [chat for path in options.chats for chat in read_chats(path)]
     progress = Progress(asked=options.progress)
+    embedder = find_embedder(options.embed)
     contenders = _contenders(options.policies)
     overall: dict[str, Tally] = {}
     plain: list[dict[str, Any]] = []
     for number, chat in enumerate(chats, 1):
-        about, tallies = _replay(chat, options, contenders, progress, f"chat {number}/{len(chats)}")
+        place = f"chat {number}/{len(chats)}"
+        about, tallies = _replay(chat, options, contenders, progress, place, embedder)
         _add_up(overall, tallies)
         progress.clear()
         plain.append({**about, "policies": _to_plain(tallies, options.price_cached)})
@@ -120,6 +125,7 @@ def _replay(
     contenders: Sequence[Contender],
     progress: Any,
     place: str,
+    embedder: Embedder | None,
 ) -> tuple[dict[str, Any], dict[str, Tally]]:
     from eunoe_cli.contenders import Contest
     from eunoe_cli.replay import replay_chat, request_points
@@ -136,6 +142,7 @@ def _replay(
         ruler=ruler,
         model_id=options.model,
         tools=chat.tools,
+        embedder=embedder,
     )
     points = request_points(chat.messages)
     tallies = {}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eunoe import ContextOrchestrator, Conversation, TokenBudget
+from eunoe.domain.ports import Embedder
 from eunoe_cli.ruler import Ruler
 
 RawMessages = Sequence[Mapping[str, Any]]
@@ -24,6 +25,7 @@ class Contest:
     ruler: Ruler
     model_id: str | None = None
     tools: Sequence[Mapping[str, Any]] | None = None
+    embedder: Embedder | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,12 @@ def _cost(unit: RawMessages, ruler: Ruler) -> int:
 
 def _start_eunoe(policy: str) -> Callable[[Contest], Choose]:
     def start(contest: Contest) -> Choose:
-        orchestrator = ContextOrchestrator(TokenBudget(contest.budget), on_overflow="truncate")
+        orchestrator = ContextOrchestrator(
+            TokenBudget(contest.budget),
+            on_overflow="truncate",
+            embedder=contest.embedder,
+            embed_in_request=True,
+        )
 
         def choose(k: int) -> RawMessages:
             return orchestrator.process_sync(

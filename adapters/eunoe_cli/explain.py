@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from eunoe_cli.arguments import add_model_arguments, tokens
+from eunoe_cli.embedding import add_embed_argument, find_embedder
 
 if TYPE_CHECKING:
     from eunoe import OrchestratorResult
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="tokens a request may take, as in compare",
     )
     add_model_arguments(parser)
+    add_embed_argument(parser)
     parser.add_argument("--policy", choices=POLICIES, help="default: stable")
     parser.add_argument(
         "--at",
@@ -74,7 +76,12 @@ def run(options: argparse.Namespace) -> int:
     if budget is None:
         ruler = Ruler(chat.messages, model_id=options.model, tools=chat.tools)
         budget, why = default_budget(ruler.total(chat.messages))
-    result = ContextOrchestrator(TokenBudget(budget), on_overflow="truncate").process_sync(
+    result = ContextOrchestrator(
+        TokenBudget(budget),
+        on_overflow="truncate",
+        embedder=find_embedder(options.embed),
+        embed_in_request=True,
+    ).process_sync(
         Conversation.from_openai_messages(given),
         model_id=options.model,
         profile=options.provider,
