@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 135 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 7805356caf6c5bbdc7ce59f63fbf7bdd6d4332b6838d7a6fea619fa999d0dbdf
+# Made of 136 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 9b208b357fb4971e4c71b375399182c13c0c586bd27840f95a4e8ec1c31f3483
 
 from __future__ import annotations
 
@@ -8117,7 +8117,7 @@ def _as_written(terms: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_backends.label_scorer: A language model that says what each message is worth to a question: K, H, M, S or D.
+# eunoe_backends.label_prompting: How a language model is asked for labels, whatever way it is spoken to.
 
 LABEL_RULES = (
     "You label the numbered messages of a chat by what they are worth for answering the question. "
@@ -8141,43 +8141,34 @@ _MOST_REMEMBERED = 1_024
 _QUESTION_CHARACTERS = 2_000
 
 
-class ChatLabeller:
-    """Labels by ``POST {base_url}/chat/completions``. Safe across threads.
+class PromptLabeller:
+    """Labels by what a model answers to a prompt. Safe across threads, if ``complete`` is.
 
     Args:
-        base_url: of an OpenAI-compatible server, its version included.
-        model: its name there.
-        api_key: sent as a bearer token; never logged.
+        name: of the model, for the report.
+        complete: the answer to rules and a content, or None; whatever it raises counts as None.
         piece: messages that are labelled in one request, from 1 to 200.
         characters: of each message that are shown, at least 20.
         enter_above: messages from which on the table of contents comes first.
         expand: topics that are opened, from 1 to 10.
         topics: lines of the table of contents, at most.
         parallel: requests at a time.
-        timeout: seconds for one request with all its tries.
-        attempts: tries of a request.
-        extra: more fields of the request's body, such as ``{"reasoning_effort": "low"}``.
 
     Raises:
-        BackendError: httpx is not installed.
         SettingsError: an argument is out of range.
     """
 
     def __init__(
         self,
-        base_url: str,
-        model: str,
+        name: str,
+        complete: Callable[[str, str], str | None],
         *,
-        api_key: str | None = None,
         piece: int = 40,
         characters: int = 240,
         enter_above: int = 240,
         expand: int = 3,
         topics: int = 60,
         parallel: int = 4,
-        timeout: float = 20.0,
-        attempts: int = 2,
-        extra: Mapping[str, Any] | None = None,
     ) -> None:
         ranges = (
             ("piece", piece, 1, 200),
@@ -8186,11 +8177,10 @@ class ChatLabeller:
             ("topics", topics, 2, 200),
             ("parallel", parallel, 1, 32),
         )
-        for name, value, low, high in ranges:
+        for setting, value, low, high in ranges:
             if not low <= value <= high:
-                raise SettingsError(name, value, f"from {low} to {high}")
-        self._endpoint = JsonEndpoint(base_url, api_key, timeout=timeout, attempts=attempts)
-        self._model, self._extra = model, dict(extra or {})
+                raise SettingsError(setting, value, f"from {low} to {high}")
+        self._name, self._complete = name, complete
         self._piece, self._characters = piece, characters
         self._enter_above, self._expand, self._topics = enter_above, expand, topics
         self._parallel = parallel
@@ -8199,8 +8189,8 @@ class ChatLabeller:
 
     @property
     def name(self) -> str:
-        """Model and host."""
-        return f"{self._model} at {self._endpoint.host}"
+        """The model."""
+        return self._name
 
     def label(self, question: str, messages: Sequence[tuple[str, str]]) -> list[float | None]:
         """The worth of each message to the question; None where the model said nothing usable.
@@ -8230,12 +8220,8 @@ class ChatLabeller:
         for (a, b), answer in zip(pieces, answers, strict=True):
             out[a:b] = answer if answer is not None else [None] * (b - a)
         if pieces and all(answer is None for answer in answers):
-            raise BackendError(f"{self._endpoint.host}: no answer held labels")
+            raise BackendError(f"{self._name}: no answer held labels")
         return out
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._endpoint.close()
 
     def _shown(self, text: str) -> str:
         """The message in one line: its beginning and its end."""
@@ -8274,12 +8260,9 @@ class ChatLabeller:
             known = self._said.get(key)
         if known is not None:
             return known
-        messages = [{"role": "system", "content": rules}, {"role": "user", "content": content}]
-        body = {"model": self._model, "messages": messages, "temperature": 0, **self._extra}
         try:
-            answer = self._endpoint.post("chat/completions", body)
-            text = answer["choices"][0]["message"]["content"]
-        except (BackendError, LookupError, TypeError):
+            text = self._complete(rules, content)
+        except Exception:  # one piece less; that none had an answer is told by ``label``
             return None
         if not isinstance(text, str) or not text.strip():
             return None
@@ -8292,6 +8275,53 @@ class ChatLabeller:
 
 def _asked(question: str) -> str:
     return f"Question: {' '.join(question.split())[:_QUESTION_CHARACTERS]}"
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_backends.label_scorer: A language model that says what each message is worth to a question: K, H, M, S or D.
+
+class ChatLabeller(PromptLabeller):
+    """Labels by ``POST {base_url}/chat/completions``. Safe across threads.
+
+    Args:
+        base_url: of an OpenAI-compatible server, its version included.
+        model: its name there.
+        api_key: sent as a bearer token; never logged.
+        timeout: seconds for one request with all its tries.
+        attempts: tries of a request.
+        extra: more fields of the request's body, such as ``{"reasoning_effort": "low"}``.
+        **shape: how it is asked, as of ``PromptLabeller``.
+
+    Raises:
+        BackendError: httpx is not installed.
+        SettingsError: an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = 20.0,
+        attempts: int = 2,
+        extra: Mapping[str, Any] | None = None,
+        **shape: int,
+    ) -> None:
+        self._endpoint = JsonEndpoint(base_url, api_key, timeout=timeout, attempts=attempts)
+        self._model, self._extra = model, dict(extra or {})
+        super().__init__(f"{model} at {self._endpoint.host}", self._post, **shape)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._endpoint.close()
+
+    def _post(self, rules: str, content: str) -> str | None:
+        messages = [{"role": "system", "content": rules}, {"role": "user", "content": content}]
+        body = {"model": self._model, "messages": messages, "temperature": 0, **self._extra}
+        answer = self._endpoint.post("chat/completions", body)
+        text = answer["choices"][0]["message"]["content"]
+        return text if isinstance(text, str) else None
 
 
 # --------------------------------------------------------------------------------------------------

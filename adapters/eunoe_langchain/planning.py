@@ -26,6 +26,7 @@ from eunoe.domain.report import DecisionList
 from eunoe.domain.settings import POLICY_NAMES
 from eunoe_langchain.callers import CallersCounter, RunningCounter, running
 from eunoe_langchain.counters import named_counter, schema_text
+from eunoe_langchain.models import PlanModels
 from eunoe_langchain.providers import model_name_in, profile_from
 from eunoe_langchain.reading import (
     PlanDict,
@@ -52,6 +53,7 @@ class PlanOptions:
         tools: schemas sent along, counted against the budget.
         provider: the provider of the model that comes next, if a host knows it.
         model_hint: the model as a host names it, for its tokenizer alone.
+        models: that are asked beside the words.
 
     Raises:
         ValueError: ``max_tokens`` is not above 0, ``reserve_tokens`` is below 0.
@@ -69,6 +71,7 @@ class PlanOptions:
     reasoning: Reasoning = "keep"
     settings: Mapping[str, Any] = field(default_factory=dict)
     tools: tuple[dict[str, Any], ...] = ()
+    models: PlanModels = field(default_factory=PlanModels)
 
     def __post_init__(self) -> None:
         for name, least in (("max_tokens", 1), ("reserve_tokens", 0)):
@@ -123,7 +126,8 @@ def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Out
         )
         job = _Job(messages, _planned(messages, profile), profile, options)
         name = options.token_counter if isinstance(options.token_counter, str) else CALLERS_OWN
-        orchestrator = _orchestrator(name, options.on_overflow, _knobs_of(options.settings))
+        knobs = _knobs_of(options.settings)
+        orchestrator = _orchestrator(name, options.on_overflow, knobs, options.models)
         if name != CALLERS_OWN:
             return job.run(orchestrator, options.max_tokens)
         counter = CallersCounter(options.token_counter, job.messages, job.planned)
@@ -214,12 +218,22 @@ class _Job:
 
 @lru_cache(maxsize=16)
 def _orchestrator(
-    counter_name: str, on_overflow: OnOverflow, knobs: tuple[tuple[str, Any], ...]
+    counter_name: str,
+    on_overflow: OnOverflow,
+    knobs: tuple[tuple[str, Any], ...],
+    models: PlanModels,
 ) -> ContextOrchestrator:
     """One orchestrator for all that plan alike, with what it remembers of contents."""
     counter = RunningCounter() if counter_name == CALLERS_OWN else named_counter(counter_name)
     return ContextOrchestrator(
-        settings=_settings_of(knobs), on_overflow=on_overflow, token_counter=counter
+        settings=_settings_of(knobs),
+        on_overflow=on_overflow,
+        token_counter=counter,
+        embedder=models.embedder,
+        embed_in_request=models.embed_in_request,
+        embed_timeout=models.embed_timeout,
+        labeller=models.labeller,
+        label_timeout=models.label_timeout,
     )
 
 

@@ -28,6 +28,7 @@ from pydantic import ConfigDict, Field, field_validator
 from eunoe import Report
 from eunoe_langchain.counters import check_counter
 from eunoe_langchain.inputs import to_messages
+from eunoe_langchain.models import PlanModels, as_embedder, as_labeller
 from eunoe_langchain.planning import OnOverflow, PlanOptions, Reasoning, check_settings, plan
 
 if TYPE_CHECKING:
@@ -65,6 +66,13 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             history has changed.
         settings: further knobs by name, as of ``eunoe.Settings``. ``!flags`` in messages are not
             read unless ``read_flags`` is set here.
+        embedder: lets meaning count beside words: LangChain ``Embeddings``, or an embedder of
+            ``eunoe_backends``. Histories are embedded behind the requests, a request waits
+            ``embed_timeout`` seconds for its question.
+        embed_in_request: embed what is missing at once, however long it takes; for models in this
+            process, and where each request has a process of its own.
+        labeller: a chat model that labels the history by its worth to the question, in the request,
+            or a labeller of ``eunoe_backends``; it is waited for ``label_timeout`` seconds.
     """
 
     max_tokens: int = Field(gt=0)
@@ -76,6 +84,11 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     model_id: str | None = None
     reasoning: Reasoning = "keep"
     settings: dict[str, Any] = Field(default_factory=dict)
+    embedder: Any = None
+    embed_in_request: bool = False
+    embed_timeout: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    labeller: Any = None
+    label_timeout: float = Field(default=20.0, gt=0, allow_inf_nan=False)
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
@@ -89,6 +102,12 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     @classmethod
     def _check_names(cls, value: Any, info: Any) -> Any:
         check_settings(info.field_name, value)
+        return value
+
+    @field_validator("embedder", "labeller")
+    @classmethod
+    def _check_models(cls, value: Any, info: Any) -> Any:
+        (as_embedder if info.field_name == "embedder" else as_labeller)(value)
         return value
 
     @property
@@ -112,8 +131,9 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         return ["eunoe_langchain"]
 
     def to_json(self) -> SerializedConstructor | SerializedNotImplemented:
-        """The form for ``dumps``; a counter that is no name cannot be written."""
-        if not isinstance(self.token_counter, str):
+        """The form for ``dumps``; counters that are no names, and models, cannot be written."""
+        models = self.embedder is not None or self.labeller is not None
+        if models or not isinstance(self.token_counter, str):
             return self.to_json_not_implemented()
         return super().to_json()
 
@@ -235,6 +255,13 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             "model_id": self.model_id,
             "reasoning": self.reasoning,
             "settings": self.settings,
+            "models": PlanModels(
+                embedder=as_embedder(self.embedder),
+                embed_in_request=self.embed_in_request,
+                embed_timeout=self.embed_timeout,
+                labeller=as_labeller(self.labeller),
+                label_timeout=self.label_timeout if self.labeller is not None else None,
+            ),
         }
         return PlanOptions(**{**given, **changes})
 

@@ -1,0 +1,125 @@
+"""Embeddings and chat models of LangChain as the core asks for them."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from eunoe import SettingsError
+from eunoe.domain.ports import Embedder, Labeller
+from eunoe_backends.label_prompting import PromptLabeller
+
+_wrapped: dict[int, tuple[Callable[[], Any], Any]] = {}
+_numbers = itertools.count(1)
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanModels:
+    """Models that are asked beside the words, and how long they are waited for."""
+
+    embedder: Embedder | None = None
+    embed_in_request: bool = False
+    embed_timeout: float = 0.5
+    labeller: Labeller | None = None
+    label_timeout: float | None = None
+
+
+class LangChainEmbedder:
+    """Vectors of ``Embeddings.embed_documents``, for questions too: both are texts of one chat."""
+
+    dimension = None
+
+    def __init__(self, embeddings: Embeddings) -> None:
+        self._embeddings = _watch(embeddings)
+        # What is remembered by name in the whole process must not meet another model's.
+        self.name = f"{type(embeddings).__name__} {next(_numbers)}"
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """One vector for each text.
+
+        Raises:
+            Exception: whatever the model raises; words decide then.
+        """
+        return self._embeddings().embed_documents(list(texts))
+
+
+class ChatModelLabeller(PromptLabeller):
+    """Labels by what a chat model answers; its calls show up in no trace and no stream."""
+
+    def __init__(self, model: BaseChatModel) -> None:
+        self._chat_model = _watch(model)
+        super().__init__(f"{type(model).__name__} {next(_numbers)}", self._invoke)
+
+    def _invoke(self, rules: str, content: str) -> str | None:
+        answer = self._chat_model().invoke(
+            [SystemMessage(rules), HumanMessage(content)], config={"callbacks": []}
+        )
+        return str(answer.text)
+
+
+def as_embedder(value: Any) -> Embedder | None:
+    """An embedder from LangChain's ``Embeddings`` or from one of the core's kind.
+
+    The same object gives the same embedder as long as it lives.
+
+    Raises:
+        SettingsError: it is neither.
+    """
+    if isinstance(value, Embeddings):
+        made: Embedder = _wrap(value, LangChainEmbedder)
+        return made
+    if value is not None and not _has(value, "embed", "name"):
+        allowed = "LangChain Embeddings, or an object with embed(texts), name and dimension"
+        raise SettingsError("embedder", type(value).__name__, allowed)
+    found: Embedder | None = value
+    return found
+
+
+def as_labeller(value: Any) -> Labeller | None:
+    """A labeller from a chat model or from one of the core's kind.
+
+    Raises:
+        SettingsError: it is neither.
+    """
+    if isinstance(value, BaseChatModel):
+        made: Labeller = _wrap(value, ChatModelLabeller)
+        return made
+    if value is not None and not _has(value, "label", "name"):
+        allowed = "a chat model, or an object with label(question, messages) and name"
+        raise SettingsError("labeller", type(value).__name__, allowed)
+    found: Labeller | None = value
+    return found
+
+
+def _has(value: Any, method: str, attribute: str) -> bool:
+    return callable(getattr(value, method, None)) and hasattr(value, attribute)
+
+
+def _wrap(value: Any, make: Any) -> Any:
+    """What was made of the object before, else now; models may be unhashable."""
+    with _lock:
+        known = _wrapped.get(id(value))
+        if known is not None and known[0]() is value:
+            return known[1]
+        made = make(value)
+        _wrapped[id(value)] = (_watch(value), made)
+        for key in [k for k, (reference, _) in _wrapped.items() if reference() is None]:
+            del _wrapped[key]
+        return made
+
+
+def _watch(value: Any) -> Callable[[], Any]:
+    """The object as long as others hold it; what is remembered of it must not keep it alive."""
+    try:
+        return weakref.ref(value)
+    except TypeError:  # it cannot be watched
+        return lambda: value

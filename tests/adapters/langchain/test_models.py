@@ -1,0 +1,178 @@
+"""Embeddings and chat models beside the words, as LangChain's users have them."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import weakref
+from typing import Any
+
+import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.load import dumps
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import RunnableLambda
+
+from eunoe import SettingsError
+from eunoe_langchain import HistoryOptimizer
+
+FACT = "The door code is 4711, please keep it secret."
+QUESTION = "How do I get into the building?"
+
+
+def chat(question=QUESTION, fact=FACT, turns=150):
+    messages = [HumanMessage(fact), AIMessage("Noted.")]
+    for i in range(turns):
+        messages.append(HumanMessage(f"draft number {i} of a letter on matter {i % 9}"))
+        messages.append(AIMessage(f"here is draft {i} of that letter, as it was asked for"))
+    return [*messages, HumanMessage(question)]
+
+
+class Local(Embeddings):
+    """An embedder of ours in the clothes of LangChain."""
+
+    def __init__(self, model):
+        self.model, self.asked = model, []
+
+    def embed_documents(self, texts):
+        """Lists of floats, as LangChain wants them."""
+        self.asked += texts
+        return [[float(x) for x in row] for row in self.model.embed(texts)]
+
+    def embed_query(self, text):
+        """The same for one text."""
+        return self.embed_documents([text])[0]
+
+
+class Labels(GenericFakeChatModel):
+    """Says K of lines with 4711, D of all others."""
+
+    messages: object = iter(())
+    asked: Any = None
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        self.asked.append(messages)
+        text = messages[-1].content
+        lines = text.split("\n")
+        if "Contents:" in text:
+            topics = [int(n) for n in re.findall(r"^T(\d+) .*4711", text, re.MULTILINE)]
+            reply = json.dumps({"topics": topics or [1]})
+        else:
+            rows = [line.split(" ", 1) for line in lines if line[:1].isdigit()]
+            reply = json.dumps({k: "K" if "4711" in rest else "D" for k, rest in rows})
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(reply))])
+
+
+@pytest.fixture(params=["WordLlamaEmbedder", "MiniLmEmbedder"])
+def model(request):
+    import eunoe_backends
+
+    try:
+        return getattr(eunoe_backends, request.param)()
+    except eunoe_backends.local_embedder.BackendError as error:
+        pytest.skip(str(error))
+
+
+def sees(optimizer, messages=None):
+    return "4711" in str([m.content for m in optimizer.invoke(messages or chat())])
+
+
+def test_a_paraphrase_that_words_miss_is_found(model):
+    assert not sees(HistoryOptimizer(max_tokens=2000))
+    for embedder in (Local(model), model):
+        assert sees(HistoryOptimizer(max_tokens=2000, embedder=embedder, embed_in_request=True))
+
+
+async def test_in_a_chain_and_in_every_way_of_calling(model):
+    optimizer = HistoryOptimizer(max_tokens=2000, embedder=Local(model), embed_in_request=True)
+    chain = optimizer | RunnableLambda(lambda messages: "4711" in str(messages))
+    assert chain.invoke(chat())
+    assert await chain.ainvoke(chat())
+    assert chain.batch([chat(), chat("Thanks.")]) == [True, False]
+    assert "closer in meaning" in optimizer.explain(chat()).recall_reason
+
+
+def test_what_is_embedded_once_is_not_asked_again(model):
+    local = Local(model)
+    for _ in range(2):
+        assert sees(HistoryOptimizer(max_tokens=2000, embedder=local, embed_in_request=True))
+    assert len(local.asked) == len(set(local.asked))
+
+
+def test_behind_the_request_by_default(model):
+    optimizer = HistoryOptimizer(max_tokens=2000, embedder=Local(model), embed_timeout=20)
+    assert not sees(optimizer)
+    for _ in range(200):
+        if sees(optimizer):  # embedded by now
+            return
+    pytest.fail("never embedded")
+
+
+def test_two_models_are_never_mixed():
+    wide, narrow = (DeterministicFakeEmbedding(size=n) for n in (8, 5))
+    for embedder in (wide, narrow, wide):
+        optimizer = HistoryOptimizer(max_tokens=2000, embedder=embedder, embed_in_request=True)
+        assert optimizer.explain(chat()).warnings == ()
+
+
+class Broken(Embeddings):
+    def embed_documents(self, texts):
+        raise ConnectionError("away")
+
+    def embed_query(self, text):
+        raise ConnectionError("away")
+
+
+def test_a_broken_model_is_an_absent_one():
+    plain = HistoryOptimizer(max_tokens=2000).invoke(chat())
+    optimizer = HistoryOptimizer(max_tokens=2000, embedder=Broken(), embed_in_request=True)
+    assert optimizer.invoke(chat()) == plain
+    labelled = HistoryOptimizer(
+        max_tokens=2000, labeller=GenericFakeChatModel(messages=iter(["no idea"] * 99))
+    )
+    assert labelled.invoke(chat()) == plain
+
+
+def test_labels_of_a_chat_model():
+    labeller = Labels(asked=[])
+    policy = {"max_tokens": 600, "policy": "relevance"}
+    fact = "The plumber came at noon, looked at the tiles and the pipes, and left. " * 4 + "4711"
+    messages = chat("Whom did we let in?", fact)
+    optimizer = HistoryOptimizer(**policy, labeller=labeller)
+    assert not sees(HistoryOptimizer(**policy), messages)
+    assert sees(optimizer, messages)
+    asked = len(labeller.asked)
+    assert asked
+    assert sees(optimizer, messages)
+    assert len(labeller.asked) == asked  # remembered
+
+
+async def test_labelling_shows_up_in_no_stream():
+    chain = HistoryOptimizer(max_tokens=2000, labeller=Labels(asked=[])) | RunnableLambda(len)
+    events = [event["name"] async for event in chain.astream_events(chat(), version="v2")]
+    assert "Labels" not in events
+
+
+@pytest.mark.parametrize(("field", "value"), [("embedder", 7), ("labeller", "gpt-4o")])
+def test_what_is_no_model_is_refused(field, value):
+    with pytest.raises((SettingsError, ValueError), match=field):
+        HistoryOptimizer(max_tokens=2000, **{field: value})
+
+
+def test_with_a_model_it_is_not_written_down():
+    optimizer = HistoryOptimizer(max_tokens=2000, embedder=DeterministicFakeEmbedding(size=3))
+    assert json.loads(dumps(optimizer))["type"] == "not_implemented"
+    assert json.loads(dumps(HistoryOptimizer(max_tokens=2000)))["type"] == "constructor"
+
+
+def test_a_model_may_go():
+    embedder = Broken()
+    gone = weakref.ref(embedder)
+    optimizer = HistoryOptimizer(max_tokens=2000, embedder=embedder, embed_in_request=True)
+    optimizer.invoke(chat())
+    del optimizer, embedder
+    gc.collect()
+    assert gone() is None
