@@ -61,7 +61,8 @@ class Seen:
 class Upstream:
     """The provider: start it, point a host at `url`, set `answer`, read `requests`.
 
-    It reports `charge` tokens for each that it counts, as another tokenizer would.
+    It reports `charge` tokens for each that it counts, as another tokenizer would. It embeds by
+    `meaning`, where a test sets one, and keeps what it embedded.
     """
 
     models: tuple[Json, ...]
@@ -69,6 +70,8 @@ class Upstream:
     charge: float = 1.0
     answer: Callable[[Json], Reply] = field(default=lambda body: Reply(f"echo: {last_text(body)}"))
     requests: list[Seen] = field(default_factory=list)
+    embedded: list[str] = field(default_factory=list)
+    meaning: Callable[[str], list[float]] | None = None
 
     def start(self) -> None:
         """Listen on a free port of this machine."""
@@ -89,6 +92,8 @@ class Upstream:
     def reset(self, window: int = 0) -> None:
         """Forget the requests, echo again, accept `window` tokens (0 = any number)."""
         self.requests.clear()
+        self.embedded.clear()
+        self.meaning = None
         self.window = window
         self.charge = 1.0
         self.answer = lambda body: Reply(f"echo: {last_text(body)}")
@@ -113,6 +118,15 @@ class Upstream:
         if problems:
             return 400, {"error": {"message": problems[0], "type": "invalid_request_error"}}
         return 200, self.answer(body)
+
+    def embed(self, body: Json) -> tuple[int, Json]:
+        """The vectors of some texts -> status and answer."""
+        texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        self.embedded.extend(texts)
+        if self.meaning is None:
+            return 500, {"error": {"message": "no embeddings today"}}
+        rows = [{"index": i, "embedding": self.meaning(text)} for i, text in enumerate(texts)]
+        return 200, {"object": "list", "data": rows, "model": body.get("model")}
 
 
 def last_text(body: Json) -> str:
@@ -207,6 +221,9 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+            if self.path.endswith("/embeddings"):
+                self._json(*upstream.embed(body))
+                return
             status, result = upstream.complete(body)
             if not isinstance(result, Reply):
                 self._json(status, result)
