@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 136 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 9b208b357fb4971e4c71b375399182c13c0c586bd27840f95a4e8ec1c31f3483
+# sources sha256 f708f69ed02248fa4f69421afff51928dd538f1ce0259158fd3162e0cd3e724b
 
 from __future__ import annotations
 
@@ -8649,10 +8649,10 @@ class FilterValves(ForgivingModel):
         "**none**: sums are kept in memory alone.",
     )
     redis_url: str = Field(
-        default="none",
+        default="",
         title="Redis for the ledger",
         description="A Redis server, such as `redis://host:6379/0`, that adds tokens and cost up "
-        "for all workers. Needs the packages eunoe and redis. **none**: each worker for itself.",
+        "for all workers. Needs the packages eunoe and redis. Empty: each worker for itself.",
         json_schema_extra={"input": {"type": "password"}},
     )
     embedding: Literal["off", "host", "url", "local"] = Field(
@@ -8675,9 +8675,9 @@ class FilterValves(ForgivingModel):
         description="Its name on that server, such as `nomic-embed-text`.",
     )
     embedding_key: str = Field(
-        default="none",
+        default="",
         title="Embedding key",
-        description="Key of that server; **none** for none.",
+        description="Key of that server; empty for none.",
         json_schema_extra={"input": {"type": "password"}},
     )
     embedding_seconds: float = Field(
@@ -8699,9 +8699,9 @@ class FilterValves(ForgivingModel):
         description="Its name on that server; a small one will do. **none**: no labels.",
     )
     label_key: str = Field(
-        default="none",
+        default="",
         title="Label key",
-        description="Key of that server; **none** for none.",
+        description="Key of that server; empty for none.",
         json_schema_extra={"input": {"type": "password"}},
     )
     priority: int = Field(

@@ -203,10 +203,10 @@ class FilterValves(ForgivingModel):
         "**none**: sums are kept in memory alone.",
     )
     redis_url: str = Field(
-        default="none",
+        default="",
         title="Redis for the ledger",
         description="A Redis server, such as `redis://host:6379/0`, that adds tokens and cost up "
-        "for all workers. Needs the packages eunoe and redis. **none**: each worker for itself.",
+        "for all workers. Needs the packages eunoe and redis. Empty: each worker for itself.",
         json_schema_extra={"input": {"type": "password"}},
     )
     embedding: Literal["off", "host", "url", "local"] = Field(
@@ -229,9 +229,9 @@ class FilterValves(ForgivingModel):
         description="Its name on that server, such as `nomic-embed-text`.",
     )
     embedding_key: str = Field(
-        default="none",
+        default="",
         title="Embedding key",
-        description="Key of that server; **none** for none.",
+        description="Key of that server; empty for none.",
         json_schema_extra={"input": {"type": "password"}},
     )
     embedding_seconds: float = Field(
@@ -253,9 +253,9 @@ class FilterValves(ForgivingModel):
         description="Its name on that server; a small one will do. **none**: no labels.",
     )
     label_key: str = Field(
-        default="none",
+        default="",
         title="Label key",
-        description="Key of that server; **none** for none.",
+        description="Key of that server; empty for none.",
         json_schema_extra={"input": {"type": "password"}},
     )
     priority: int = Field(

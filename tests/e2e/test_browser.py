@@ -89,6 +89,24 @@ def test_a_number_in_brackets_stays_text(
         assert "recalled" in browser.text(f"({STATUS})[last()]")
 
 
+def test_embeddings_are_chosen_in_the_page(
+    browser: Browser, admin: WebApi, host: Host, fresh: Upstream
+) -> None:
+    browser.resize(1100, 800)
+    browser.open(f"{host.url}/admin/functions")
+    browser.click("//button[@aria-label='Valves']")
+    browser.click(_default("Embedding key"))
+    browser.type(_field("Embedding key"), "sk-only-for-this-test")
+    browser.click(_default("Meaning beside words"))
+    browser.click(f"{_row('Meaning beside words')}//select/option[@value='host']")
+    browser.screenshot(SHOTS / "openwebui-embeddings.png")
+    browser.find(f"{_field('Embedding key')}[contains(@class, 'password')]")  # it is masked
+    browser.click("//button[normalize-space()='Save']")
+    browser.find("//*[contains(., 'updated')]")
+    stored = admin.call("GET", f"/api/v1/functions/id/{FILTER}/valves")
+    assert stored == {"embedding": "host", "embedding_key": "sk-only-for-this-test"}
+
+
 def _port_in(body: Json) -> str:
     """What a model can know: the port, if it is in what was sent."""
     found = re.search(r"port (\d+)", str(body["messages"]))
