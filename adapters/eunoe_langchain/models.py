@@ -34,7 +34,7 @@ class PlanModels:
 
 
 class LangChainEmbedder:
-    """Vectors of ``Embeddings.embed_documents``, for questions too: both are texts of one chat."""
+    """Vectors of ``embed_documents`` for the history, of ``embed_query`` for the question."""
 
     dimension = None
 
@@ -50,6 +50,14 @@ class LangChainEmbedder:
             Exception: whatever the model raises; words decide then.
         """
         return self._embeddings().embed_documents(list(texts))
+
+    def embed_question(self, texts: Sequence[str]) -> Any:
+        """One vector for each question.
+
+        Raises:
+            Exception: whatever the model raises; words decide then.
+        """
+        return [self._embeddings().embed_query(text) for text in texts]
 
 
 class ChatModelLabeller(PromptLabeller):

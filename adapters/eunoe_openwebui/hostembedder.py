@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 from eunoe.domain.errors import BackendError
+from eunoe_openwebui.hostfacts import host_embedding_prefix
 
 HOST_EMBED_SECONDS = 30.0
 """How long a batch of history may take; requests wait for their question far shorter."""
@@ -39,8 +40,19 @@ class HostEmbedder:
         Raises:
             BackendError: there is none in time.
         """
+        return self._ask(texts, host_embedding_prefix("CONTENT"))
+
+    def embed_question(self, texts: Sequence[str]) -> Any:
+        """One vector for each question, with the prefix that the operator set for queries.
+
+        Raises:
+            BackendError: there is none in time.
+        """
+        return self._ask(texts, host_embedding_prefix("QUERY"))
+
+    def _ask(self, texts: Sequence[str], prefix: str) -> Any:
         sent = [text[:_HOST_CHARACTERS].encode("utf-8", "replace").decode() for text in texts]
-        answer = self.function(sent)
+        answer = self.function(sent, prefix=prefix) if prefix else self.function(sent)
         if inspect.isawaitable(answer):
             waiting = asyncio.run_coroutine_threadsafe(_awaited(answer), self.loop)
             try:

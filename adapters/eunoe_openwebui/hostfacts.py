@@ -58,5 +58,11 @@ def host_embedding(request: Any) -> Any:
     return _host_state(request, "EMBEDDING_FUNCTION")
 
 
+def host_embedding_prefix(kind: str) -> str:
+    """What the host sets before a QUERY or a CONTENT that it embeds; empty for nothing."""
+    settings = sys.modules.get("open_webui.config")
+    return str(getattr(settings, f"RAG_EMBEDDING_{kind}_PREFIX", None) or "")
+
+
 def _host_state(request: Any, name: str) -> Any:
     return getattr(getattr(getattr(request, "app", None), "state", None), name, None)

@@ -33,6 +33,9 @@ class Embedder(Protocol):
 
     Synchronous and safe across threads. The same text gives the same vector, and embedders of one
     name give the same vectors: both may be remembered by name and text for ever.
+
+    One that is told apart what is asked and what is searched may have ``embed_question(texts)``,
+    too; it is used for the question of a request.
     """
 
     @property

@@ -74,6 +74,7 @@ class Advisers:
         done = True
         if self.embedder is not None:
             done = self.embedder.embed_all([*entries, *([question] if question else [])])
+            done = done and (question is None or self.embedder.embed_question(question))
         if self.labeller is not None and question is not None:
             done = self.labeller.prepare(entries, question) and done
         return done

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,9 @@ class HistoryEmbedder:
         if not 0 < timeout < float("inf"):
             raise SettingsError("embed_timeout", timeout, "seconds, above 0, finite")
         self._embedder, self._memory, self._name = embedder, memory, embedder.name
+        asks = getattr(embedder, "embed_question", None)
+        self._embed_question = asks if asks is not None else embedder.embed
+        self._asked_name = f"{self._name}, asked" if asks is not None else self._name
         self._in_request, self._timeout, self._clock = in_request, timeout, clock
         self._dimension = embedder.dimension
         self._waiting: dict[str, None] = {}
@@ -118,7 +122,8 @@ class HistoryEmbedder:
         """Embed what is missing of a history now; True if all of it has a vector then."""
         missing = self._missing(entries)
         for start in range(0, len(missing), EMBED_BATCH):
-            if expired() or not self._embed(missing[start : start + EMBED_BATCH]):
+            batch = missing[start : start + EMBED_BATCH]
+            if expired() or not self._embed(batch, self._embedder.embed, self._name):
                 return False
         return True
 
@@ -149,13 +154,24 @@ class HistoryEmbedder:
         texts = dict.fromkeys(e.meant() for e in entries)
         return [text for text in texts if text and self._find(text) is None]
 
+    def embed_question(self, question: ContentEntry) -> bool:
+        """Embed a question now, for as long as it takes; True if it has a vector then."""
+        text = question.meant()
+        return not text or self._find_asked(text) is not None or self._embed_asked(text)
+
+    def _find_asked(self, text: str) -> NDArray[np.float32] | None:
+        return self._memory.get((self._asked_name, text)) if text else None
+
+    def _embed_asked(self, text: str) -> bool:
+        return self._embed([text], self._embed_question, self._asked_name)
+
     def _question_vector(self, text: str) -> NDArray[np.float32] | None:
-        found = self._find(text)
+        found = self._find_asked(text)
         if found is not None or not text:
             return found
         if self._in_request:
-            self._embed([text])
-            return self._find(text)
+            self._embed_asked(text)
+            return self._find_asked(text)
         with self._idle:
             if self._asking >= _EMBED_MOST_ASKING:
                 return None
@@ -164,7 +180,7 @@ class HistoryEmbedder:
 
         def ask() -> None:
             try:
-                self._embed([text])
+                self._embed_asked(text)
             finally:
                 with self._idle:
                     self._asking -= 1
@@ -172,7 +188,7 @@ class HistoryEmbedder:
 
         threading.Thread(target=ask, name="eunoe-embed-question", daemon=True).start()
         done.wait(self._timeout)
-        return self._find(text)
+        return self._find_asked(text)
 
     def _work(self) -> None:
         while True:
@@ -182,18 +198,18 @@ class HistoryEmbedder:
                     self._working = False
                     self._idle.notify_all()
                     return
-            good = self._embed(batch)
+            good = self._embed(batch, self._embedder.embed, self._name)
             with self._idle:
                 for text in batch if good else list(self._waiting):
                     self._waiting.pop(text, None)
 
-    def _embed(self, texts: list[str]) -> bool:
-        """Ask for vectors and remember them; False after a fault."""
+    def _embed(self, texts: list[str], ask: Callable[[list[str]], Any], name: str) -> bool:
+        """Ask for vectors and remember them by this name; False after a fault."""
         with self._idle:
             if self._clock() < self._closed_until:
                 return False
         try:
-            vectors = self._embedder.embed(texts)
+            vectors = ask(texts)
             if len(vectors) != len(texts):
                 raise ValueError(f"{len(vectors)} vectors for {len(texts)} texts")  # noqa: TRY301
         except Exception as error:  # whatever it is, the request goes on without vectors
@@ -203,7 +219,7 @@ class HistoryEmbedder:
             vector = unit_vector(values)
             if vector is not None:
                 size = vector.nbytes + 2 * len(text) + _EMBED_OVERHEAD_BYTES
-                self._memory.put((self._name, text), vector, size)
+                self._memory.put((name, text), vector, size)
         with self._idle:
             self._faults = 0
         return True

@@ -113,7 +113,28 @@ async def test_the_hosts_own_model(plugin: Any, plain_function: bool) -> None:
     assert FACT in await talk.ask(QUESTION)
     assert "recalled" in plugin.status
     await talk.answered()
-    assert len(asked) == len(set(asked))
+    texts = [text for text in asked if text != QUESTION]
+    assert len(texts) == len(set(texts))
+    assert asked.count(QUESTION) <= 2  # as a question, and as a text of the chat
+
+
+async def test_the_hosts_prefixes_are_kept(plugin: Any, monkeypatch: Any) -> None:
+    settings = types.ModuleType("open_webui.config")
+    settings.__dict__["RAG_EMBEDDING_QUERY_PREFIX"] = "query: "
+    settings.__dict__["RAG_EMBEDDING_CONTENT_PREFIX"] = None
+    monkeypatch.setitem(sys.modules, "open_webui.config", settings)
+    asked: dict[str | None, list[str]] = {}
+
+    async def function(texts: list[str], prefix: str | None = None) -> Any:
+        asked.setdefault(prefix, []).extend(texts)
+        return [meaning(text) for text in texts]
+
+    talk = Talk(plugin, {"embedding": "host", "embedding_seconds": 10}, function)
+    await talk.ask(QUESTION)
+    assert asked == {"query: ": [QUESTION]}
+    await talk.answered()
+    assert FACT in asked[None]
+    assert FACT in await talk.ask(QUESTION)
 
 
 async def test_an_endpoint(plugin: Any, models: ModelServer) -> None:

@@ -116,6 +116,42 @@ def test_a_request_may_leave_embedding_to_others():
     assert fates(by, "How do I enter?")[0][0] == "recalled"
 
 
+class Asking(Meanings):
+    """Tells questions from texts."""
+
+    name = "asking"
+
+    def __init__(self):
+        self.questions, self.texts = [], []
+
+    def embed(self, texts):
+        """One vector for each text; the question's own would find nothing."""
+        self.texts += texts
+        return [[0.0, 0.0, 1.0] if "enter" in t else v for t, v in _with(texts, super().embed)]
+
+    def embed_question(self, texts):
+        """One vector for each question."""
+        self.questions += texts
+        return super().embed(texts)
+
+
+def _with(texts, embed):
+    return list(zip(texts, embed(texts), strict=True))
+
+
+@pytest.mark.parametrize("prepared", [True, False])
+def test_questions_are_embedded_as_questions(prepared):
+    embedder, question = Asking(), "How do I enter?"
+    by = orchestrator(embedder=embedder, embed_in_request=not prepared)
+    if prepared:
+        assert by.prepare_sync(conversation(question))
+    asked = list(embedder.questions)
+    assert fates(by, question)[0][0] == "recalled"
+    assert set(embedder.questions) == {question}
+    assert not prepared or embedder.questions == asked == [question]
+    assert FACT in embedder.texts
+
+
 # Labels ahead
 
 
