@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 136 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a1f5d2303f39d1cdfe013a7e3ea19d7ada38e6d6f6c1835322b85ec9d397cecd
+# sources sha256 962a2dc9ffc14074a914f9965b10db6be7b1069468e476b660a645d1dc7646be
 
 from __future__ import annotations
 
@@ -8840,6 +8840,8 @@ class FilterUserValves(ForgivingModel):
 # eunoe_openwebui.advisers: The models that the valves name: what embeds, and what labels. Off unless asked for.
 
 _ADVISERS_REMEMBERED = 8
+_LONGEST_WAIT = 0.3
+"""Share of the deadline that a request waits for a vector at most: the rest is for choosing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -8886,7 +8888,9 @@ class AdviserShelf:
         with self._lock:
             faults = tuple(text for text in (fault, wrong) if text and text not in self._told)
             self._told.update(faults)
-        return FilterAdvisers(embedder, labeller, valves.embedding_seconds, faults)
+        most = _LONGEST_WAIT * valves.deadline_seconds
+        seconds = min(valves.embedding_seconds, most)
+        return FilterAdvisers(embedder, labeller, seconds, faults)
 
     def _embedder(
         self, valves: FilterValves, host: Any, loop: asyncio.AbstractEventLoop | None

@@ -18,6 +18,8 @@ from eunoe_openwebui.hostembedder import HostEmbedders
 from eunoe_openwebui.valves import FilterValves, unless_none
 
 _ADVISERS_REMEMBERED = 8
+_LONGEST_WAIT = 0.3
+"""Share of the deadline that a request waits for a vector at most: the rest is for choosing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,9 @@ class AdviserShelf:
         with self._lock:
             faults = tuple(text for text in (fault, wrong) if text and text not in self._told)
             self._told.update(faults)
-        return FilterAdvisers(embedder, labeller, valves.embedding_seconds, faults)
+        most = _LONGEST_WAIT * valves.deadline_seconds
+        seconds = min(valves.embedding_seconds, most)
+        return FilterAdvisers(embedder, labeller, seconds, faults)
 
     def _embedder(
         self, valves: FilterValves, host: Any, loop: asyncio.AbstractEventLoop | None

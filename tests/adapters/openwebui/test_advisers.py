@@ -204,6 +204,20 @@ async def test_a_late_vector_is_not_waited_for(plugin: Any) -> None:
     await talk.answered()
 
 
+async def test_the_wait_for_a_vector_leaves_time_to_choose(plugin: Any) -> None:
+    gate = threading.Event()
+
+    async def slow(texts: list[str]) -> Any:
+        await asyncio.to_thread(gate.wait, 30)
+        return []
+
+    valves = {"embedding": "host", "embedding_seconds": 10, "deadline_seconds": 3}
+    talk = Talk(plugin, valves, slow)
+    assert len(json.loads(await talk.ask(QUESTION))) < len(chat(QUESTION))
+    assert "words alone decide" in plugin.status
+    gate.set()
+
+
 @pytest.mark.parametrize("fault", ["status", "junk", "no server", "no address", "crash"])
 async def test_a_fault_costs_nothing_but_the_vectors(
     plugin: Any, models: ModelServer, caplog: Any, fault: str
