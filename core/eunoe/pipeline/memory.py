@@ -9,6 +9,7 @@ from __future__ import annotations
 import marshal
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
 from typing import Any, Generic, TypeVar
 
 from eunoe.domain.flag import FlagReading
@@ -25,13 +26,21 @@ _MEANING_HEAD = 6_000
 _MEANING_TAIL = 2_000
 
 
+ContentKey = tuple[str, str] | bytes
+"""What tells contents apart: role and text of a plain message, all of any other."""
+
+
 class ContentEntry:
     """The facts of one content: the message, its tokens, its flags, its terms."""
 
-    __slots__ = ("analysis", "bytes", "counted_by", "meaning", "message", "reading", "tokens")
+    __slots__ = (
+        "analysis", "bytes", "counted_by", "key", "meaning", "message", "reading", "tokens",
+    )  # fmt: skip
 
-    def __init__(self, message: Message, size: int) -> None:
+    def __init__(self, message: Message, key: ContentKey) -> None:
         self.message = message
+        self.key = key
+        size = len(key) if isinstance(key, bytes) else len(message.text)
         self.bytes = size * _SMALL_TEXT_FACTOR + _ENTRY_OVERHEAD_BYTES
         self.tokens = -1
         self.counted_by = ""
@@ -83,8 +92,8 @@ class ContentMemory:
 
     def __init__(self, max_bytes: int) -> None:
         self._half = max(1, max_bytes // 2)
-        self._young: dict[object, ContentEntry] = {}
-        self._old: dict[object, ContentEntry] = {}
+        self._young: dict[ContentKey, ContentEntry] = {}
+        self._old: dict[ContentKey, ContentEntry] = {}
         self._bytes = 0
         self._lock = threading.Lock()
 
@@ -93,30 +102,19 @@ class ContentMemory:
         young = self._young
         found: list[ContentEntry] = []
         for raw in raws:
-            content = raw.get("content")
-            if type(content) is str and len(raw) == 2:
-                key: object = (raw.get("role"), content)
-            else:
-                key = _content_key(raw)
-            try:
-                entry = young.get(key)
-            except TypeError:
-                key = _content_key(raw)
-                entry = young.get(key)
+            key = content_key(raw)
+            entry = young.get(key)
             if entry is None:
                 entry = self._meet(key, raw)
                 young = self._young
             found.append(entry)
         return found
 
-    def _meet(self, key: object, raw: Mapping[str, Any]) -> ContentEntry:
+    def _meet(self, key: ContentKey, raw: Mapping[str, Any]) -> ContentEntry:
         with self._lock:
             entry = self._young.get(key) or self._old.pop(key, None)
             if entry is None:
-                message = read_message(raw)
-                entry = ContentEntry(
-                    message, len(key) if isinstance(key, bytes) else len(message.text)
-                )
+                entry = ContentEntry(read_message(raw), key)
             self._young[key] = entry
             self._bytes += entry.bytes
             if self._bytes > self._half:
@@ -124,7 +122,11 @@ class ContentMemory:
             return entry
 
 
-def _content_key(raw: Mapping[str, Any]) -> bytes:
+def content_key(raw: Mapping[str, Any]) -> ContentKey:
+    """The key of a message; equal for equal contents only."""
+    role, content = raw.get("role"), raw.get("content")
+    if type(content) is str and type(role) is str and len(raw) == 2:
+        return role, content
     try:
         return marshal.dumps(dict(raw), 2)
     except (ValueError, TypeError):
@@ -146,10 +148,39 @@ class Grown:
 
     def __init__(self, counted_by: str) -> None:
         self.entries: list[ContentEntry] = []
+        self.messages: list[Message] = []
+        self.flagged = False
         self.bytes = 0
         self.counted_by = counted_by
         self.busy = False
         self.whole = True
+        self._plain = bytearray()
+        self._plain_given: list[dict[str, str]] = []
+        self._rich_places: list[int] = []
+
+    def note_entries(self, entries: Sequence[ContentEntry]) -> None:
+        """Append messages, and what tells whether they are given again."""
+        start = len(self.entries)
+        self.entries.extend(entries)
+        self.messages.extend([e.message for e in entries])
+        self.flagged = self.flagged or any(e.reading is not None for e in entries)
+        self.bytes += sum([e.bytes for e in entries])
+        for place, key in enumerate([e.key for e in entries], start):
+            self._plain.append(isinstance(key, tuple))
+            if isinstance(key, tuple):
+                self._plain_given.append({"role": key[0], "content": key[1]})
+            else:
+                self._rich_places.append(place)
+
+    def was_given(self, raws: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether these are all its messages: by content, since callers may change theirs.
+
+        Note:
+            Plain messages are compared with copies in one go, about 100 ns each.
+        """
+        return list(compress(raws, self._plain)) == self._plain_given and all(
+            content_key(raws[i]) == self.entries[i].key for i in self._rich_places
+        )
 
     def opens(self, entries: Sequence[ContentEntry]) -> bool:
         """Whether all its messages open the given list."""
@@ -174,6 +205,33 @@ class ChatMemory(Generic[GrownState]):
         self._chats: list[GrownState] = []
         self._lock = threading.Lock()
 
+    def find_given(self, raws: Sequence[Mapping[str, Any]], counted_by: str) -> GrownState | None:
+        """The longest remembered chat of which all messages open this list, as they were given.
+
+        It comes locked for this caller alone. Chats with flags are not looked for: what they mean
+        depends on the settings.
+        """
+        with self._lock:
+            likely = [
+                s
+                for s in self._chats
+                if 0 < (size := len(s.entries)) < len(raws)
+                and not (s.busy or s.flagged)
+                and s.counted_by == counted_by
+                and content_key(raws[size - 1]) == s.entries[-1].key
+            ]
+        for state in sorted(likely, key=lambda s: -len(s.entries)):
+            with self._lock:
+                if state.busy:
+                    continue
+                state.busy = True
+            if state.was_given(raws[: len(state.entries)]):
+                with self._lock:
+                    self._put_last(state)
+                return state
+            self.release(state)
+        return None
+
     def find(
         self, entries: Sequence[ContentEntry], counted_by: str, make: Callable[[], GrownState]
     ) -> GrownState:
@@ -190,14 +248,17 @@ class ChatMemory(Generic[GrownState]):
                     best = state
             if best is None:
                 best = make()
-            else:
-                self._chats.remove(best)
             best.busy = True
-            self._chats.append(best)
-            del self._chats[: -self._max_chats]
-            while len(self._chats) > 1 and sum(c.bytes for c in self._chats) > self._max_bytes:
-                del self._chats[0]
+            self._put_last(best)
             return best
+
+    def _put_last(self, state: GrownState) -> None:
+        """Note that a chat is in use, and forget the oldest ones beyond the bounds."""
+        self._chats = [chat for chat in self._chats if chat is not state]
+        self._chats.append(state)
+        del self._chats[: -self._max_chats]
+        while len(self._chats) > 1 and sum(c.bytes for c in self._chats) > self._max_bytes:
+            del self._chats[0]
 
     def release(self, state: GrownState) -> None:
         """Give the state back for the next request of the chat; a half-grown one is forgotten."""

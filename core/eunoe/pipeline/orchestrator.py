@@ -25,7 +25,7 @@ from eunoe.pipeline.ground import (
     nothing_to_change,
     settings_by_flags,
 )
-from eunoe.pipeline.memory import count_entries
+from eunoe.pipeline.intake import take_in
 from eunoe.pipeline.policies import decide_in_time, whole_view
 from eunoe.pipeline.preparing import prepare_chat
 from eunoe.pipeline.reporting import make_report
@@ -33,7 +33,6 @@ from eunoe.pipeline.request import Request, strip_flags
 from eunoe.pipeline.result import OrchestratorResult, placements_of
 from eunoe.pipeline.transcript import (
     PipelineMemory,
-    Transcript,
     forced_tokens,
     last_turn_start,
     process_memory,
@@ -202,20 +201,12 @@ class ContextOrchestrator:
         tool_tokens = count_tools(tools, counter) if tools else 0
         reserve = max(0, output_reserve or 0)
         limit, unpriced = allowed_by_price(budget or self.budget, self.prices, model_id)
-        contents = self._memory.contents(counter.name)
-        entries = contents.read_all(conversation.raw)
-        flags = strip_flags(conversation.raw, entries, contents, self.settings)
-        flags = replace(flags, warnings=(*flags.warnings, *unpriced))
-        count_entries(flags.entries, counter)
-        finished = flags.entries[: last_turn_start(flags.entries)]
-        transcript = self._memory.chats.find(
-            finished, counter.name, lambda: Transcript(counter.name)
-        )
+        flags, transcript = take_in(conversation.raw, self._memory, counter, self.settings)
         try:
-            known = len(transcript.entries)
-            if known < len(finished):
-                transcript.grow(finished[known:])
-            newest = flags.entries[len(finished) :]
+            known, finished = len(transcript.entries), last_turn_start(flags.entries)
+            if known < finished:
+                transcript.grow(flags.entries[known:finished])
+            newest = flags.entries[finished:]
             if flags.now.target or flags.now.full:
                 least = tool_tokens + reserve + forced_tokens(transcript, newest)
                 limit = limit_by_flags(limit, flags.now, self._flag_cap, least)
@@ -225,13 +216,14 @@ class ContextOrchestrator:
                 transcript=transcript,
                 profile=profile_of(model_id, profile),
                 counter=counter,
-                memory=contents,
+                memory=self._memory.contents(counter.name),
                 settings=settings_by_flags(self.settings, flags.now),
                 flags=flags,
                 allowed=max(0, limit - tool_tokens - reserve) if limit else None,
                 expired=expired if expired is not None else _never,
                 advisers=self._advisers,
                 chat=session_id or conversation.session_id or "",
+                notes=list(unpriced),
             )
             result = self._answer(
                 conversation, request, flags.now.policy or name, limit, tool_tokens, reserve

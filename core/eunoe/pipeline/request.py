@@ -47,9 +47,15 @@ def strip_flags(
     entries: list[ContentEntry],
     memory: ContentMemory,
     settings: Settings,
+    *,
+    start: int = 0,
 ) -> ReadFlags:
-    """Read the flags of every user message, and take them out of what the model sees."""
-    flagged = [i for i, e in enumerate(entries) if e.reading is not None]
+    """Read the flags of every user message, and take them out of what the model sees.
+
+    Args:
+        start: messages before this place are known to have no flags.
+    """
+    flagged = [i for i in range(start, len(entries)) if entries[i].reading is not None]
     if not flagged or not settings.read_flags:
         return ReadFlags(
             raws=raws,
@@ -141,7 +147,8 @@ class Request:
     @cached_property
     def messages(self) -> list[Message]:
         """The input as values."""
-        return [e.message for e in self.entries]
+        newest = self.entries[self.turn_start :]
+        return [*self.transcript.messages, *(e.message for e in newest)]
 
     @cached_property
     def question(self) -> int | None:

@@ -104,9 +104,8 @@ class Transcript(Grown):
         """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
         self.whole = False
         start = len(self.entries)
-        self.entries.extend(entries)
-        self.bytes += sum(e.bytes for e in entries)
-        messages = [e.message for e in entries]
+        self.note_entries(entries)
+        messages = self.messages[start:]
         self.tokens.extend([e.tokens for e in entries])
         self.system_tokens.extend([e.tokens if e.message.is_system else 0 for e in entries])
         self.requests.extend(
