@@ -116,6 +116,8 @@ def _joined(out: list[Slot], place: int, slot: Slot, read: ReadMessage, mended: 
 
 def spoken_text(message: Message) -> str:
     """What a message says, calls and pictures in words, for a quotation."""
+    if not (message.calls or message.media):
+        return message.text
     said = [message.text] if message.text else []
     said += [f"[calls {c.name}({c.arguments})]" for c in message.calls]
     said += [f"[{kind.split('_')[0]}]" for kind in message.media]

@@ -187,9 +187,10 @@ class Request:
     @cached_property
     def repeated_ids(self) -> frozenset[str | None]:
         """Call ids that were used more than once in the chat."""
-        called = set(self.transcript.called_ids)
         repeated = set(self.transcript.repeated_ids)
-        note_call_ids([e.message for e in self.entries[self.turn_start :]], called, repeated)
+        calling = [m for m in self.messages[self.turn_start :] if m.calls]
+        if calling:
+            note_call_ids(calling, set(self.transcript.called_ids), repeated)
         return frozenset(repeated)
 
     @cached_property

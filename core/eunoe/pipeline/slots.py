@@ -77,6 +77,10 @@ class SlotMaker:
 
     def problem_of(self, atom: Atom) -> str:
         """Why the atom cannot stand in a list of this profile; empty if it can."""
+        if len(atom.indices) == 1 and not atom.broken:
+            alone = self.messages[atom.first]
+            if alone.shape is PLAIN_SHAPE and not alone.calls:
+                return ""
         last = len(self.messages) - 1
         if atom.broken:
             running = atom.indices == (last,) and self.messages[last].shape.legacy_call

@@ -122,21 +122,27 @@ def build_view(request: Request, view: View) -> Built:
 def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:
     """The quoted atoms as they are shown: in the policy's zones, else as the settings say."""
     atoms = sorted(quoted, key=lambda a: a.first)
+    if view.zones is None and request.settings.placement != "u_shape":
+        return atoms
     relevance = [view.scored.of(a) if view.scored is not None else 0.0 for a in atoms]
     if view.zones is not None:
         order = zoned_order(relevance, [a.first for a in atoms], view.zones)
-    elif request.settings.placement == "u_shape":
-        order = u_shape_order(relevance)
     else:
-        return atoms
+        order = u_shape_order(relevance)
     return [atoms[k] for k in order]
 
 
 def _tokens_of(request: Request, slots: list[Slot]) -> int:
     """Tokens of the list: by the known bound of a quoted block, exactly if that is too much."""
-    framing = LIST_TOKENS if slots else 0
-    counted = request.count([s.raw for s in slots if s.most_tokens is None]) + framing
-    bounded = [s for s in slots if s.most_tokens is not None]
+    counted = LIST_TOKENS if slots else 0
+    ours: list[Slot] = []
+    for slot in slots:
+        if slot.index is not None and slot.raw is request.raws[slot.index]:
+            counted += request.entries[slot.index].tokens
+        else:
+            ours.append(slot)
+    counted += request.count([s.raw for s in ours if s.most_tokens is None])
+    bounded = [s for s in ours if s.most_tokens is not None]
     most = counted + sum(s.most_tokens or 0 for s in bounded)
     if not bounded or request.allowed is None or most <= request.allowed:
         return most

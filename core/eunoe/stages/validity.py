@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from eunoe.domain.message import KNOWN_ROLES, Message
+from eunoe.domain.message import KNOWN_ROLES, PLAIN_SHAPE, Message
 from eunoe.domain.profile import ProviderProfile
 from eunoe.domain.report import Violation
 
@@ -125,6 +125,8 @@ def _check_blocks(messages: Sequence[Message], profile: ProviderProfile) -> Iter
     thinking = any(m.shape.reasoning_field for m in messages)
     for i, message in enumerate(messages):
         shape = message.shape
+        if shape is PLAIN_SHAPE and not message.calls:
+            continue
         for problem in message_problems(
             message, profile, is_last=i == len(messages) - 1, thinking_mode=thinking
         ):

@@ -120,7 +120,7 @@ def test_of_a_known_chat_only_the_new_messages_are_read():
     assert memory.noting.read == 3
     memory.noting.read = 0
     flags, transcript = take_in(
-        tuple([*chat, user("so?"), assistant("well"), user("and now?")]),
+        (*chat, user("so?"), assistant("well"), user("and now?")),
         memory,
         counter,
         by.settings,
