@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 126 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 bd09633f5363c5c0c22533e7817653eda992e421d4a56775e207251707ba3ee2
+# sources sha256 f745753aa27b2534df1679b5acb0987155f4b6d1f5927ec3473980a7602a411f
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from datetime import date
 from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache, partial
-from itertools import compress, pairwise
+from itertools import compress, pairwise, repeat
 from math import sqrt
 from operator import mul
 from pathlib import Path
@@ -2833,6 +2833,7 @@ def _has_half_character(raw: Mapping[str, Any]) -> bool:
 
 _ENTRY_OVERHEAD_BYTES = 900
 _SMALL_TEXT_FACTOR = 6
+_KEY_VERSION = 2
 _MEANING_HEAD = 6_000
 _MEANING_TAIL = 2_000
 
@@ -2939,7 +2940,7 @@ def content_key(raw: Mapping[str, Any]) -> ContentKey:
     if type(content) is str and type(role) is str and len(raw) == 2:
         return role, content
     try:
-        return marshal.dumps(dict(raw), 2)
+        return marshal.dumps(dict(raw), _KEY_VERSION)
     except (ValueError, TypeError):
         return repr(raw).encode("utf-8", "surrogatepass")
 
@@ -2967,31 +2968,37 @@ class Grown:
         self.whole = True
         self._plain = bytearray()
         self._plain_given: list[dict[str, str]] = []
-        self._rich_places: list[int] = []
+        self._rich = bytearray()
+        self._rich_given: list[bytes] = []
 
     def note_entries(self, entries: Sequence[ContentEntry]) -> None:
         """Append messages, and what tells whether they are given again."""
-        start = len(self.entries)
         self.entries.extend(entries)
         self.messages.extend([e.message for e in entries])
         self.flagged = self.flagged or any(e.reading is not None for e in entries)
         self.bytes += sum([e.bytes for e in entries])
-        for place, key in enumerate([e.key for e in entries], start):
-            self._plain.append(isinstance(key, tuple))
+        for key in [e.key for e in entries]:
+            plain = isinstance(key, tuple)
+            self._plain.append(plain)
+            self._rich.append(not plain)
             if isinstance(key, tuple):
                 self._plain_given.append({"role": key[0], "content": key[1]})
             else:
-                self._rich_places.append(place)
+                self._rich_given.append(key)
 
     def was_given(self, raws: Sequence[Mapping[str, Any]]) -> bool:
         """Whether these are all its messages: by content, since callers may change theirs.
 
         Note:
-            Plain messages are compared with copies in one go, about 100 ns each.
+            Plain messages are compared with copies in one go, about 100 ns each; others as bytes.
         """
-        return list(compress(raws, self._plain)) == self._plain_given and all(
-            content_key(raws[i]) == self.entries[i].key for i in self._rich_places
-        )
+        if list(compress(raws, self._plain)) != self._plain_given:
+            return False
+        rich: list[Any] = list(compress(raws, self._rich))
+        try:
+            return list(map(marshal.dumps, rich, repeat(_KEY_VERSION))) == self._rich_given
+        except ValueError:
+            return [content_key(raw) for raw in rich] == self._rich_given
 
     def opens(self, entries: Sequence[ContentEntry]) -> bool:
         """Whether all its messages open the given list."""
@@ -3704,6 +3711,8 @@ class TermPostings:
         self._message = array("i")
         self._ends = array("i")
         self._fresh = array("i")
+        self._holders = np.zeros(0, dtype=np.int32)
+        self._counted = 0
 
     def __len__(self) -> int:
         return len(self._fresh)
@@ -3726,6 +3735,18 @@ class TermPostings:
         """Messages below `upto` that hold the term, ascending, and how often."""
         hits = self.gather((term,), upto)
         return hits.messages, hits.counts
+
+    def rare(self, terms: Sequence[str], most: int) -> list[str]:
+        """Those of some terms (no labels) that 2 to `most` of all messages hold, in order."""
+        size = len(self._terms)
+        if self._counted < size:
+            new = np.frombuffer(self._terms, np.int32, size - self._counted, 4 * self._counted)
+            holders = np.bincount(new, minlength=len(self._numbers))
+            holders[: self._holders.size] += self._holders
+            self._holders, self._counted = holders.astype(np.int32), size
+        known = [(t, n) for t in dict.fromkeys(terms) if (n := self._numbers.get(t)) is not None]
+        counts = self._holders.take([number for _, number in known]).tolist() if known else []
+        return [t for (t, _), count in zip(known, counts, strict=True) if 2 <= count <= most]
 
     def gather(self, terms: Sequence[str], upto: int) -> TermHits:
         """The holders of several terms among the messages below `upto`, in one look."""
@@ -4019,6 +4040,11 @@ class EvidenceView:
         word says nothing about the word.
         """
         return self._idf[self._place[term]]
+
+    def reach(self, term: str) -> tuple[int, int]:
+        """First and last message that hold a term or group that was asked for; (n, -1) for none."""
+        held = self._hits.messages[self._hits.span(self._place[term])]
+        return (int(held[0]), int(held[-1])) if held.size else (self.size, -1)
 
     def grids(self, terms: Sequence[str]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """How often each message holds each term, a few terms at a time.
@@ -4437,11 +4463,13 @@ class Relevance:
         values: Relevance in [0, 1], shape (n,); 0 where nothing speaks for a message.
         signals: What each signal added to the log-odds, by name, each of shape (n,).
         profile: The question as it was understood.
+        reaches: First and last message that hold each term of its weights.
     """
 
     values: NDArray[np.float64]
     signals: dict[str, NDArray[np.float64]]
     profile: QueryProfile
+    reaches: dict[str, tuple[int, int]]
 
 
 class RelevanceIndex:
@@ -4552,6 +4580,7 @@ class RelevanceIndex:
         n = self._bound(upto)
         view = self._view(n)
         profile = self._profile(query, view)
+        reaches = {term: view.reach(term) for term, _ in profile.weights}
         parts: dict[str, NDArray[np.float64]] = {}
         if n:
             parts |= term_parts(view, profile)
@@ -4562,7 +4591,7 @@ class RelevanceIndex:
             evidence = np.maximum(evidence, parts.get(name, 0.0))
         evidence = np.maximum(evidence, self._add_models(parts, likeness, labels, n))
         if not evidence.any():
-            return Relevance(np.zeros(n), parts, profile)
+            return Relevance(np.zeros(n), parts, profile, reaches)
         parts |= {name: self._grown.column(name, n) for name in _INDEX_PRIORS}
         score = np.zeros(n)
         for part in parts.values():
@@ -4570,7 +4599,7 @@ class RelevanceIndex:
         share = self.settings.vector_share if "vector" in parts else 1.0
         against = share * (self.settings.offset - score)
         values = 1.0 / (1.0 + np.exp(np.clip(against, -500.0, 500.0)))
-        return Relevance(np.asarray(values), parts, profile)
+        return Relevance(np.asarray(values), parts, profile, reaches)
 
     def bm25(self, query: TextAnalysis, *, upto: int | None = None) -> NDArray[np.float64]:
         """Plain BM25 of the messages [0, upto), shape (upto,), unbounded."""
@@ -4601,20 +4630,16 @@ class RelevanceIndex:
         scale = self.settings.weights.nearby * total / EVIDENCE_IDF_UNIT
         return np.zeros(answer.values.shape) if part is None or scale <= 0.0 else part / scale
 
-    def term_reach(self, term: str, upto: int) -> tuple[int, int]:
-        """First and last message below `upto` that holds the term; (upto, -1) for none."""
-        return self.term_reaches((term,), upto)[0]
-
-    def term_reaches(self, terms: Sequence[str], upto: int) -> list[tuple[int, int]]:
-        """The reach of several terms, in one look at the messages."""
-        hits = self._postings.gather(terms, upto)
-        held = [hits.messages[hits.span(place)] for place in range(len(terms))]
-        return [(int(h[0]), int(h[-1])) if h.size else (upto, -1) for h in held]
-
     def holders(self, terms: Sequence[str], upto: int) -> list[list[int]]:
         """The messages below `upto` that hold each of some terms, in one look at the messages."""
         hits = self._postings.gather(terms, upto)
         return [hits.messages[hits.span(place)].tolist() for place in range(len(terms))]
+
+    def rare_holders(self, terms: Sequence[str], upto: int, most: int) -> dict[str, list[int]]:
+        """The messages below `upto` that hold a term, of those that 2 to `most` messages hold."""
+        rare = self._postings.rare(terms, most if upto == len(self) else len(self))
+        held = zip(rare, self.holders(rare, upto), strict=True)
+        return {term: places for term, places in held if 2 <= len(places) <= most}
 
     def knows_only(self, name: str, absent: set[str]) -> bool:
         """Whether all terms of a name are among the `absent` ones."""
@@ -5150,11 +5175,13 @@ def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> 
     return Timeline(
         tokens=_running_sum(transcript.tokens, own),
         system_tokens=_running_sum(transcript.system_tokens, system),
-        turn_starts=np.append(transcript.turns.view(), [base] if open_turn else []).astype(
-            np.int64
-        ),
-        requests=np.append(transcript.requests.view(), asked).astype(np.int64),
+        turn_starts=_longer(transcript.turns, [base] if open_turn else []),
+        requests=_longer(transcript.requests, asked),
     )
+
+
+def _longer(column: GrowingColumn, more: list[int]) -> NDArray[np.int64]:
+    return np.concatenate([column.view(), np.array(more, dtype=np.int64)])
 
 
 def _running_sum(
@@ -5861,9 +5888,10 @@ class Request:
     @cached_property
     def repeated_ids(self) -> frozenset[str | None]:
         """Call ids that were used more than once in the chat."""
-        called = set(self.transcript.called_ids)
         repeated = set(self.transcript.repeated_ids)
-        note_call_ids([e.message for e in self.entries[self.turn_start :]], called, repeated)
+        calling = [m for m in self.messages[self.turn_start :] if m.calls]
+        if calling:
+            note_call_ids(calling, set(self.transcript.called_ids), repeated)
         return frozenset(repeated)
 
     @cached_property
@@ -7515,8 +7543,9 @@ class Conversation:
             raise ConversationError(
                 f"messages is {type(messages).__name__}; allowed: a list of message dicts"
             )
-        for i, message in enumerate(messages):
-            if type(message) is not dict and not isinstance(message, Mapping):
+        others = [] if set(map(type, messages)) <= {dict} else messages
+        for i, message in enumerate(others):
+            if not isinstance(message, Mapping):
                 raise ConversationError(
                     f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
                 )
@@ -7588,9 +7617,11 @@ def is_visible_turn(message: Message) -> bool:
 
 
 def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
-    i, last = 0, len(messages)
-    while i < last:
-        message, j = messages[i], i + 1
+    last, j = len(messages), 0
+    for i, message in enumerate(messages):
+        if i < j:
+            continue
+        j = i + 1
         if message.is_result:
             yield Violation("orphan", i, f"a result without its call {message.answers!r}")
         elif message.shape.legacy_call:
@@ -7601,7 +7632,6 @@ def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
         elif message.calls:
             found, j = _check_results(messages, i)
             yield from found
-        i = j
 
 
 def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation], int]:
@@ -7654,6 +7684,8 @@ def _check_blocks(messages: Sequence[Message], profile: ProviderProfile) -> Iter
     thinking = any(m.shape.reasoning_field for m in messages)
     for i, message in enumerate(messages):
         shape = message.shape
+        if shape is PLAIN_SHAPE and not message.calls:
+            continue
         for problem in message_problems(
             message, profile, is_last=i == len(messages) - 1, thinking_mode=thinking
         ):
@@ -7757,6 +7789,16 @@ class SlotMaker:
     loose_ids: frozenset[str | None] = frozenset()
     short_ids: bool = False
     mended: list[str] = field(default_factory=list)
+
+    def plain_slot(self, atom: Atom) -> Slot | None:
+        """The slot of a message that no rule objects to; None if it takes a closer look."""
+        i = atom.indices[0]
+        message = self.messages[i]
+        if len(atom.indices) > 1 or atom.broken or message.shape is not PLAIN_SHAPE:
+            return None
+        if message.calls or message.answers is not None or i in self.shortened:
+            return None
+        return Slot(i, self.raws[i], message, i in self.stripped, Fate.KEPT, (i,))
 
     def problem_of(self, atom: Atom) -> str:
         """Why the atom cannot stand in a list of this profile; empty if it can."""
@@ -7875,8 +7917,7 @@ LINE_TOKENS = 2
 _LONE_HALF = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Quotation:
+class Quotation(NamedTuple):
     """One message to quote: its turn (from 0), who speaks, what, and if it was shortened."""
 
     turn: int
@@ -7897,15 +7938,14 @@ def quote_block(quotations: Sequence[Quotation], *, in_order: bool = True) -> st
     """
     lines = [BLOCK_HEAD if in_order else BLOCK_HEAD_UNORDERED]
     before: int | None = None
-    for quotation in quotations:
-        if in_order and before is not None and quotation.turn > before + 1:
+    names = {name: " ".join(defuse(name).split()) for name in {q.speaker for q in quotations}}
+    for turn, speaker, text, excerpt in quotations:
+        if in_order and before is not None and turn > before + 1:
             lines.append("[…]")
-        known = in_order and quotation.turn == before
-        mark = "" if known else f"{quotation.turn + 1} "
-        shortened = " (excerpt)" if quotation.excerpt else ""
-        speaker = " ".join(defuse(quotation.speaker).split())
-        lines.append(f"{mark}{speaker}{shortened}: {defuse(quotation.text)}")
-        before = quotation.turn
+        mark = "" if in_order and turn == before else f"{turn + 1} "
+        shortened = " (excerpt)" if excerpt else ""
+        lines.append(f"{mark}{names[speaker]}{shortened}: {defuse(text)}")
+        before = turn
     return "\n".join([*lines, BLOCK_FOOT])
 
 
@@ -7914,6 +7954,8 @@ def defuse(text: str) -> str:
 
     Half a character, which is no UTF-8, becomes U+FFFD.
     """
+    if "<" not in text and text.isascii():
+        return text
     broken = text.replace("</", "<\\/").replace("<recalled", "<\\recalled")
     return broken if broken.isascii() else _LONE_HALF.sub("\ufffd", broken)
 
@@ -8024,6 +8066,8 @@ def _joined(out: list[Slot], place: int, slot: Slot, read: ReadMessage, mended: 
 
 def spoken_text(message: Message) -> str:
     """What a message says, calls and pictures in words, for a quotation."""
+    if not (message.calls or message.media):
+        return message.text
     said = [message.text] if message.text else []
     said += [f"[calls {c.name}({c.arguments})]" for c in message.calls]
     said += [f"[{kind.split('_')[0]}]" for kind in message.media]
@@ -8893,10 +8937,10 @@ def _tied_by_rare_words(
         if term not in weights
     ]
     found: list[tuple[int, int]] = []
-    holders = transcript.index.holders([term for _, term in pairs], size)
-    for (seed, _), places in zip(pairs, holders, strict=True):
+    holders = transcript.index.rare_holders([term for _, term in pairs], size, _LIFT_RARE)
+    for seed, term in pairs:
         missing = weights.keys() - seeds[seed]
-        for place in places if 2 <= len(places) <= _LIFT_RARE else ():
+        for place in holders.get(term, ()):
             other = transcript.entries[place].analysed()
             short = other.length <= _LIFT_SHORT
             if place != seed and short and not missing.isdisjoint(other.terms):
@@ -8995,6 +9039,8 @@ class Tier(IntEnum):
     SUMMARY = 2
     VERBATIM = 3
 
+
+_TIER_OF = tuple(Tier)
 
 TIER_FIDELITY: dict[Tier, float] = {
     Tier.VERBATIM: 1.0,
@@ -9143,10 +9189,13 @@ def best_tiers(elements: TierElements, picked: list[int]) -> dict[int, int]:
     Returns:
         Item to element, items ascending.
     """
-    best: dict[int, int] = {}
-    for element in sorted(picked):  # sorted by item, then by cost, hence by fidelity
-        best[int(elements.item[element])] = element
-    return best
+    order = sorted(picked)  # by item, then by cost, hence by fidelity
+    return dict(zip(elements.item[order].tolist(), order, strict=True)) if order else {}
+
+
+def tiers_of(elements: TierElements, picked: Sequence[int]) -> tuple[Tier, ...]:
+    """The tier of each picked element."""
+    return tuple(_TIER_OF[tier] for tier in elements.tier[picked].tolist()) if picked else ()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -9672,8 +9721,7 @@ def _check_beta(beta: float) -> None:
 _GREEDY_MARGIN = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class GreedyPick:
+class GreedyPick(NamedTuple):
     """One step of a run.
 
     Attributes:
@@ -10202,13 +10250,15 @@ def selection_from(
         The choice, with ``overage`` and ``clip`` where they apply.
     """
     elements = candidates.elements
-    best = best_tiers(elements, [*given, *(pick.element for pick in outcome.picks)])
+    picked = [pick.element for pick in outcome.picks]
+    best = best_tiers(elements, [*given, *picked])
+    shown = list(best.values())
     return Selection(
         chosen=tuple(best),
-        tiers=tuple(Tier(int(elements.tier[element])) for element in best.values()),
-        order=tuple(int(elements.item[pick.element]) for pick in outcome.picks),
+        tiers=tiers_of(elements, shown),
+        order=tuple(elements.item[picked].tolist()) if picked else (),
         gains=tuple(pick.gain for pick in outcome.picks),
-        cost=sum(int(elements.cost[element]) for element in best.values()),
+        cost=int(elements.cost[shown].sum()) if shown else 0,
         certificate=certify(outcome.value, outcome.upper_bound),
         overage=max(0, -left) if given else 0,
         clip=None if best else _clip_candidate(candidates),
@@ -10241,12 +10291,13 @@ def _select_all(
     gains = tuple(state.add(element) for element in rest)
     value = state.value()
     best = best_tiers(elements, [*given, *rest])
+    shown = list(best.values())
     return Selection(
         chosen=tuple(best),
-        tiers=tuple(Tier(int(elements.tier[element])) for element in best.values()),
-        order=tuple(int(elements.item[element]) for element in rest),
+        tiers=tiers_of(elements, shown),
+        order=tuple(elements.item[rest].tolist()) if rest else (),
         gains=gains,
-        cost=sum(int(elements.cost[element]) for element in best.values()),
+        cost=int(elements.cost[shown].sum()) if shown else 0,
         certificate=certify(value, value),
         warnings=candidates.warnings,
     )
@@ -10438,13 +10489,13 @@ def quotation_of(
     Args:
         gists: what stands in place of the text of some messages.
     """
-    first = request.messages[0] if request.messages else None
-    offset = 0 if first is not None and first.role == "user" else -1
+    messages = request.messages
+    offset = 0 if messages and messages[0].role == "user" else -1
     quotations = [
-        Quotation(atom.turn + offset, _speaker(request, i), text, i in gists)
+        Quotation(atom.turn + offset, _speaker(messages[i]), text, i in gists)
         for atom in atoms
         for i in atom.indices
-        if (text := gists.get(i) or spoken_text(request.messages[i]))
+        if (text := gists.get(i) or spoken_text(messages[i]))
     ]
     in_order = all(a.first <= b.first for a, b in pairwise(atoms))
     return quote_block(quotations, in_order=in_order) if quotations else ""
@@ -10462,16 +10513,15 @@ def most_quoted_tokens(
     defused tag one more. So a block of thousands of tokens need not be counted anew each time.
     """
     messages = [i for a in atoms for i in a.indices]
-    whole = sum(request.entries[i].tokens for i in messages if i not in gists)
-    part = sum(GIST_LINE_TOKENS + request.counter.count(gists[i]) for i in messages if i in gists)
-    speakers = [_speaker(request, i) for i in messages if request.messages[i].name]
+    whole = sum([request.entries[i].tokens for i in messages if i not in gists])
+    part = sum([GIST_LINE_TOKENS + request.counter.count(gists[i]) for i in messages if i in gists])
+    speakers = [_speaker(m) for m in map(request.messages.__getitem__, messages) if m.name]
     size = {name: request.counter.count(name) for name in dict.fromkeys(speakers)}
     named = sum(size[name] for name in speakers)
     return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(messages) + block.count("\\")
 
 
-def _speaker(request: Request, i: int) -> str:
-    message = request.messages[i]
+def _speaker(message: Message) -> str:
     return message.name if message.name and message.role == "user" else message.role
 
 
@@ -10573,9 +10623,8 @@ def window_coverage(
     total = sum(weight for _, weight in answer.profile.weights)
     inside = outside = missing = 0.0
     absent: set[str] = set()
-    terms = [term for term, _ in answer.profile.weights]
-    reaches = index.term_reaches(terms, n)
-    for (term, weight), (first, last) in zip(answer.profile.weights, reaches, strict=True):
+    for term, weight in answer.profile.weights:
+        first, last = answer.reaches[term]
         inside += weight * (last >= start)
         outside += weight * (first < start)
         missing += weight * (last < start)
@@ -12573,6 +12622,10 @@ def build_view(request: Request, view: View) -> Built:
     current = [a for a in request.current_atoms if a.first not in view.left_out]
     atoms = [*view.in_place, *current]
     for atom in unrepeated(request, atoms, maker.mended):
+        plain = maker.plain_slot(atom)
+        if plain is not None:
+            slots.append(plain)
+            continue
         problem = maker.problem_of(atom)
         if not problem or atom.system:
             slots += maker.slots_of(atom)
@@ -12611,21 +12664,27 @@ def build_view(request: Request, view: View) -> Built:
 def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:
     """The quoted atoms as they are shown: in the policy's zones, else as the settings say."""
     atoms = sorted(quoted, key=lambda a: a.first)
+    if view.zones is None and request.settings.placement != "u_shape":
+        return atoms
     relevance = [view.scored.of(a) if view.scored is not None else 0.0 for a in atoms]
     if view.zones is not None:
         order = zoned_order(relevance, [a.first for a in atoms], view.zones)
-    elif request.settings.placement == "u_shape":
-        order = u_shape_order(relevance)
     else:
-        return atoms
+        order = u_shape_order(relevance)
     return [atoms[k] for k in order]
 
 
 def _tokens_of(request: Request, slots: list[Slot]) -> int:
     """Tokens of the list: by the known bound of a quoted block, exactly if that is too much."""
-    framing = LIST_TOKENS if slots else 0
-    counted = request.count([s.raw for s in slots if s.most_tokens is None]) + framing
-    bounded = [s for s in slots if s.most_tokens is not None]
+    counted = LIST_TOKENS if slots else 0
+    ours: list[Slot] = []
+    for slot in slots:
+        if slot.index is not None and slot.raw is request.raws[slot.index]:
+            counted += request.entries[slot.index].tokens
+        else:
+            ours.append(slot)
+    counted += request.count([s.raw for s in ours if s.most_tokens is None])
+    bounded = [s for s in ours if s.most_tokens is not None]
     most = counted + sum(s.most_tokens or 0 for s in bounded)
     if not bounded or request.allowed is None or most <= request.allowed:
         return most

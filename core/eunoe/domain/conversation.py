@@ -38,8 +38,9 @@ class Conversation:
             raise ConversationError(
                 f"messages is {type(messages).__name__}; allowed: a list of message dicts"
             )
-        for i, message in enumerate(messages):
-            if type(message) is not dict and not isinstance(message, Mapping):
+        others = [] if set(map(type, messages)) <= {dict} else messages
+        for i, message in enumerate(others):
+            if not isinstance(message, Mapping):
                 raise ConversationError(
                     f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
                 )

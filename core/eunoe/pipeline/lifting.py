@@ -210,10 +210,10 @@ def _tied_by_rare_words(
         if term not in weights
     ]
     found: list[tuple[int, int]] = []
-    holders = transcript.index.holders([term for _, term in pairs], size)
-    for (seed, _), places in zip(pairs, holders, strict=True):
+    holders = transcript.index.rare_holders([term for _, term in pairs], size, _LIFT_RARE)
+    for seed, term in pairs:
         missing = weights.keys() - seeds[seed]
-        for place in places if 2 <= len(places) <= _LIFT_RARE else ():
+        for place in holders.get(term, ()):
             other = transcript.entries[place].analysed()
             short = other.length <= _LIFT_SHORT
             if place != seed and short and not missing.isdisjoint(other.terms):

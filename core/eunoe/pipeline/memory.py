@@ -9,7 +9,7 @@ from __future__ import annotations
 import marshal
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from itertools import compress
+from itertools import compress, repeat
 from typing import Any, Generic, TypeVar
 
 from eunoe.domain.flag import FlagReading
@@ -22,6 +22,7 @@ from eunoe.wire.openai import read_message
 
 _ENTRY_OVERHEAD_BYTES = 900
 _SMALL_TEXT_FACTOR = 6
+_KEY_VERSION = 2
 _MEANING_HEAD = 6_000
 _MEANING_TAIL = 2_000
 
@@ -128,7 +129,7 @@ def content_key(raw: Mapping[str, Any]) -> ContentKey:
     if type(content) is str and type(role) is str and len(raw) == 2:
         return role, content
     try:
-        return marshal.dumps(dict(raw), 2)
+        return marshal.dumps(dict(raw), _KEY_VERSION)
     except (ValueError, TypeError):
         return repr(raw).encode("utf-8", "surrogatepass")
 
@@ -156,31 +157,37 @@ class Grown:
         self.whole = True
         self._plain = bytearray()
         self._plain_given: list[dict[str, str]] = []
-        self._rich_places: list[int] = []
+        self._rich = bytearray()
+        self._rich_given: list[bytes] = []
 
     def note_entries(self, entries: Sequence[ContentEntry]) -> None:
         """Append messages, and what tells whether they are given again."""
-        start = len(self.entries)
         self.entries.extend(entries)
         self.messages.extend([e.message for e in entries])
         self.flagged = self.flagged or any(e.reading is not None for e in entries)
         self.bytes += sum([e.bytes for e in entries])
-        for place, key in enumerate([e.key for e in entries], start):
-            self._plain.append(isinstance(key, tuple))
+        for key in [e.key for e in entries]:
+            plain = isinstance(key, tuple)
+            self._plain.append(plain)
+            self._rich.append(not plain)
             if isinstance(key, tuple):
                 self._plain_given.append({"role": key[0], "content": key[1]})
             else:
-                self._rich_places.append(place)
+                self._rich_given.append(key)
 
     def was_given(self, raws: Sequence[Mapping[str, Any]]) -> bool:
         """Whether these are all its messages: by content, since callers may change theirs.
 
         Note:
-            Plain messages are compared with copies in one go, about 100 ns each.
+            Plain messages are compared with copies in one go, about 100 ns each; others as bytes.
         """
-        return list(compress(raws, self._plain)) == self._plain_given and all(
-            content_key(raws[i]) == self.entries[i].key for i in self._rich_places
-        )
+        if list(compress(raws, self._plain)) != self._plain_given:
+            return False
+        rich: list[Any] = list(compress(raws, self._rich))
+        try:
+            return list(map(marshal.dumps, rich, repeat(_KEY_VERSION))) == self._rich_given
+        except ValueError:
+            return [content_key(raw) for raw in rich] == self._rich_given
 
     def opens(self, entries: Sequence[ContentEntry]) -> bool:
         """Whether all its messages open the given list."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom
+from eunoe.domain.message import Message
 from eunoe.domain.report import Certificate
 from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
@@ -216,13 +217,13 @@ def quotation_of(
     Args:
         gists: what stands in place of the text of some messages.
     """
-    first = request.messages[0] if request.messages else None
-    offset = 0 if first is not None and first.role == "user" else -1
+    messages = request.messages
+    offset = 0 if messages and messages[0].role == "user" else -1
     quotations = [
-        Quotation(atom.turn + offset, _speaker(request, i), text, i in gists)
+        Quotation(atom.turn + offset, _speaker(messages[i]), text, i in gists)
         for atom in atoms
         for i in atom.indices
-        if (text := gists.get(i) or spoken_text(request.messages[i]))
+        if (text := gists.get(i) or spoken_text(messages[i]))
     ]
     in_order = all(a.first <= b.first for a, b in pairwise(atoms))
     return quote_block(quotations, in_order=in_order) if quotations else ""
@@ -240,14 +241,13 @@ def most_quoted_tokens(
     defused tag one more. So a block of thousands of tokens need not be counted anew each time.
     """
     messages = [i for a in atoms for i in a.indices]
-    whole = sum(request.entries[i].tokens for i in messages if i not in gists)
-    part = sum(GIST_LINE_TOKENS + request.counter.count(gists[i]) for i in messages if i in gists)
-    speakers = [_speaker(request, i) for i in messages if request.messages[i].name]
+    whole = sum([request.entries[i].tokens for i in messages if i not in gists])
+    part = sum([GIST_LINE_TOKENS + request.counter.count(gists[i]) for i in messages if i in gists])
+    speakers = [_speaker(m) for m in map(request.messages.__getitem__, messages) if m.name]
     size = {name: request.counter.count(name) for name in dict.fromkeys(speakers)}
     named = sum(size[name] for name in speakers)
     return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(messages) + block.count("\\")
 
 
-def _speaker(request: Request, i: int) -> str:
-    message = request.messages[i]
+def _speaker(message: Message) -> str:
     return message.name if message.name and message.role == "user" else message.role

@@ -75,12 +75,18 @@ class SlotMaker:
     short_ids: bool = False
     mended: list[str] = field(default_factory=list)
 
+    def plain_slot(self, atom: Atom) -> Slot | None:
+        """The slot of a message that no rule objects to; None if it takes a closer look."""
+        i = atom.indices[0]
+        message = self.messages[i]
+        if len(atom.indices) > 1 or atom.broken or message.shape is not PLAIN_SHAPE:
+            return None
+        if message.calls or message.answers is not None or i in self.shortened:
+            return None
+        return Slot(i, self.raws[i], message, i in self.stripped, Fate.KEPT, (i,))
+
     def problem_of(self, atom: Atom) -> str:
         """Why the atom cannot stand in a list of this profile; empty if it can."""
-        if len(atom.indices) == 1 and not atom.broken:
-            alone = self.messages[atom.first]
-            if alone.shape is PLAIN_SHAPE and not alone.calls:
-                return ""
         last = len(self.messages) - 1
         if atom.broken:
             running = atom.indices == (last,) and self.messages[last].shape.legacy_call

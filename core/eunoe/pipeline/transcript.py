@@ -227,11 +227,13 @@ def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> 
     return Timeline(
         tokens=_running_sum(transcript.tokens, own),
         system_tokens=_running_sum(transcript.system_tokens, system),
-        turn_starts=np.append(transcript.turns.view(), [base] if open_turn else []).astype(
-            np.int64
-        ),
-        requests=np.append(transcript.requests.view(), asked).astype(np.int64),
+        turn_starts=_longer(transcript.turns, [base] if open_turn else []),
+        requests=_longer(transcript.requests, asked),
     )
+
+
+def _longer(column: GrowingColumn, more: list[int]) -> NDArray[np.int64]:
+    return np.concatenate([column.view(), np.array(more, dtype=np.int64)])
 
 
 def _running_sum(

@@ -84,6 +84,10 @@ def build_view(request: Request, view: View) -> Built:
     current = [a for a in request.current_atoms if a.first not in view.left_out]
     atoms = [*view.in_place, *current]
     for atom in unrepeated(request, atoms, maker.mended):
+        plain = maker.plain_slot(atom)
+        if plain is not None:
+            slots.append(plain)
+            continue
         problem = maker.problem_of(atom)
         if not problem or atom.system:
             slots += maker.slots_of(atom)

@@ -41,15 +41,14 @@ def quote_block(quotations: Sequence[Quotation], *, in_order: bool = True) -> st
     """
     lines = [BLOCK_HEAD if in_order else BLOCK_HEAD_UNORDERED]
     before: int | None = None
-    for quotation in quotations:
-        if in_order and before is not None and quotation.turn > before + 1:
+    names = {name: " ".join(defuse(name).split()) for name in {q.speaker for q in quotations}}
+    for turn, speaker, text, excerpt in quotations:
+        if in_order and before is not None and turn > before + 1:
             lines.append("[…]")
-        known = in_order and quotation.turn == before
-        mark = "" if known else f"{quotation.turn + 1} "
-        shortened = " (excerpt)" if quotation.excerpt else ""
-        speaker = " ".join(defuse(quotation.speaker).split())
-        lines.append(f"{mark}{speaker}{shortened}: {defuse(quotation.text)}")
-        before = quotation.turn
+        mark = "" if in_order and turn == before else f"{turn + 1} "
+        shortened = " (excerpt)" if excerpt else ""
+        lines.append(f"{mark}{names[speaker]}{shortened}: {defuse(text)}")
+        before = turn
     return "\n".join([*lines, BLOCK_FOOT])
 
 

@@ -59,9 +59,11 @@ def is_visible_turn(message: Message) -> bool:
 
 
 def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
-    i, last = 0, len(messages)
-    while i < last:
-        message, j = messages[i], i + 1
+    last, j = len(messages), 0
+    for i, message in enumerate(messages):
+        if i < j:
+            continue
+        j = i + 1
         if message.is_result:
             yield Violation("orphan", i, f"a result without its call {message.answers!r}")
         elif message.shape.legacy_call:
@@ -72,7 +74,6 @@ def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
         elif message.calls:
             found, j = _check_results(messages, i)
             yield from found
-        i = j
 
 
 def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation], int]:

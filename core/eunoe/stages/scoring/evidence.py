@@ -86,6 +86,11 @@ class EvidenceView:
         """
         return self._idf[self._place[term]]
 
+    def reach(self, term: str) -> tuple[int, int]:
+        """First and last message that hold a term or group that was asked for; (n, -1) for none."""
+        held = self._hits.messages[self._hits.span(self._place[term])]
+        return (int(held[0]), int(held[-1])) if held.size else (self.size, -1)
+
     def grids(self, terms: Sequence[str]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """How often each message holds each term, a few terms at a time.
 

@@ -131,9 +131,8 @@ def window_coverage(
     total = sum(weight for _, weight in answer.profile.weights)
     inside = outside = missing = 0.0
     absent: set[str] = set()
-    terms = [term for term, _ in answer.profile.weights]
-    reaches = index.term_reaches(terms, n)
-    for (term, weight), (first, last) in zip(answer.profile.weights, reaches, strict=True):
+    for term, weight in answer.profile.weights:
+        first, last = answer.reaches[term]
         inside += weight * (last >= start)
         outside += weight * (first < start)
         missing += weight * (last < start)

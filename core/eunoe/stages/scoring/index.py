@@ -53,11 +53,13 @@ class Relevance:
         values: Relevance in [0, 1], shape (n,); 0 where nothing speaks for a message.
         signals: What each signal added to the log-odds, by name, each of shape (n,).
         profile: The question as it was understood.
+        reaches: First and last message that hold each term of its weights.
     """
 
     values: NDArray[np.float64]
     signals: dict[str, NDArray[np.float64]]
     profile: QueryProfile
+    reaches: dict[str, tuple[int, int]]
 
 
 class RelevanceIndex:
@@ -168,6 +170,7 @@ class RelevanceIndex:
         n = self._bound(upto)
         view = self._view(n)
         profile = self._profile(query, view)
+        reaches = {term: view.reach(term) for term, _ in profile.weights}
         parts: dict[str, NDArray[np.float64]] = {}
         if n:
             parts |= term_parts(view, profile)
@@ -178,7 +181,7 @@ class RelevanceIndex:
             evidence = np.maximum(evidence, parts.get(name, 0.0))
         evidence = np.maximum(evidence, self._add_models(parts, likeness, labels, n))
         if not evidence.any():
-            return Relevance(np.zeros(n), parts, profile)
+            return Relevance(np.zeros(n), parts, profile, reaches)
         parts |= {name: self._grown.column(name, n) for name in _INDEX_PRIORS}
         if ahead is not None:
             parts["label_ahead"] = self.settings.weights.label_ahead * label_column(ahead[:n])
@@ -188,7 +191,7 @@ class RelevanceIndex:
         share = self.settings.vector_share if "vector" in parts else 1.0
         against = share * (self.settings.offset - score)
         values = 1.0 / (1.0 + np.exp(np.clip(against, -500.0, 500.0)))
-        return Relevance(np.asarray(values), parts, profile)
+        return Relevance(np.asarray(values), parts, profile, reaches)
 
     def bm25(self, query: TextAnalysis, *, upto: int | None = None) -> NDArray[np.float64]:
         """Plain BM25 of the messages [0, upto), shape (upto,), unbounded."""
@@ -219,20 +222,16 @@ class RelevanceIndex:
         scale = self.settings.weights.nearby * total / EVIDENCE_IDF_UNIT
         return np.zeros(answer.values.shape) if part is None or scale <= 0.0 else part / scale
 
-    def term_reach(self, term: str, upto: int) -> tuple[int, int]:
-        """First and last message below `upto` that holds the term; (upto, -1) for none."""
-        return self.term_reaches((term,), upto)[0]
-
-    def term_reaches(self, terms: Sequence[str], upto: int) -> list[tuple[int, int]]:
-        """The reach of several terms, in one look at the messages."""
-        hits = self._postings.gather(terms, upto)
-        held = [hits.messages[hits.span(place)] for place in range(len(terms))]
-        return [(int(h[0]), int(h[-1])) if h.size else (upto, -1) for h in held]
-
     def holders(self, terms: Sequence[str], upto: int) -> list[list[int]]:
         """The messages below `upto` that hold each of some terms, in one look at the messages."""
         hits = self._postings.gather(terms, upto)
         return [hits.messages[hits.span(place)].tolist() for place in range(len(terms))]
+
+    def rare_holders(self, terms: Sequence[str], upto: int, most: int) -> dict[str, list[int]]:
+        """The messages below `upto` that hold a term, of those that 2 to `most` messages hold."""
+        rare = self._postings.rare(terms, most if upto == len(self) else len(self))
+        held = zip(rare, self.holders(rare, upto), strict=True)
+        return {term: places for term, places in held if 2 <= len(places) <= most}
 
     def knows_only(self, name: str, absent: set[str]) -> bool:
         """Whether all terms of a name are among the `absent` ones."""

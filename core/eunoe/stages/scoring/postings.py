@@ -51,6 +51,8 @@ class TermPostings:
         self._message = array("i")
         self._ends = array("i")
         self._fresh = array("i")
+        self._holders = np.zeros(0, dtype=np.int32)
+        self._counted = 0
 
     def __len__(self) -> int:
         return len(self._fresh)
@@ -73,6 +75,18 @@ class TermPostings:
         """Messages below `upto` that hold the term, ascending, and how often."""
         hits = self.gather((term,), upto)
         return hits.messages, hits.counts
+
+    def rare(self, terms: Sequence[str], most: int) -> list[str]:
+        """Those of some terms (no labels) that 2 to `most` of all messages hold, in order."""
+        size = len(self._terms)
+        if self._counted < size:
+            new = np.frombuffer(self._terms, np.int32, size - self._counted, 4 * self._counted)
+            holders = np.bincount(new, minlength=len(self._numbers))
+            holders[: self._holders.size] += self._holders
+            self._holders, self._counted = holders.astype(np.int32), size
+        known = [(t, n) for t in dict.fromkeys(terms) if (n := self._numbers.get(t)) is not None]
+        counts = self._holders.take([number for _, number in known]).tolist() if known else []
+        return [t for (t, _), count in zip(known, counts, strict=True) if 2 <= count <= most]
 
     def gather(self, terms: Sequence[str], upto: int) -> TermHits:
         """The holders of several terms among the messages below `upto`, in one look."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,7 @@ from eunoe.stages.selection.tiers import TierElements
 _GREEDY_MARGIN = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class GreedyPick:
+class GreedyPick(NamedTuple):
     """One step of a run.
 
     Attributes:

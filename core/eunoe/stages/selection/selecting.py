@@ -14,7 +14,7 @@ from eunoe.stages.selection.certificate import CERTIFICATE_CHECKPOINTS, certify
 from eunoe.stages.selection.coverage import CoverageObjective, MigObjective, Objective
 from eunoe.stages.selection.greedy import GreedyOutcome, GreedyWalk, run_greedy
 from eunoe.stages.selection.modular import run_modular
-from eunoe.stages.selection.tiers import Tier, TierElements, best_tiers
+from eunoe.stages.selection.tiers import Tier, TierElements, best_tiers, tiers_of
 
 ObjectiveName = Literal["coverage", "mig"]
 SelectPolicy = Literal["preferred", "max_F"]
@@ -177,13 +177,15 @@ def selection_from(
         The choice, with ``overage`` and ``clip`` where they apply.
     """
     elements = candidates.elements
-    best = best_tiers(elements, [*given, *(pick.element for pick in outcome.picks)])
+    picked = [pick.element for pick in outcome.picks]
+    best = best_tiers(elements, [*given, *picked])
+    shown = list(best.values())
     return Selection(
         chosen=tuple(best),
-        tiers=tuple(Tier(int(elements.tier[element])) for element in best.values()),
-        order=tuple(int(elements.item[pick.element]) for pick in outcome.picks),
+        tiers=tiers_of(elements, shown),
+        order=tuple(elements.item[picked].tolist()) if picked else (),
         gains=tuple(pick.gain for pick in outcome.picks),
-        cost=sum(int(elements.cost[element]) for element in best.values()),
+        cost=int(elements.cost[shown].sum()) if shown else 0,
         certificate=certify(outcome.value, outcome.upper_bound),
         overage=max(0, -left) if given else 0,
         clip=None if best else _clip_candidate(candidates),
@@ -216,12 +218,13 @@ def _select_all(
     gains = tuple(state.add(element) for element in rest)
     value = state.value()
     best = best_tiers(elements, [*given, *rest])
+    shown = list(best.values())
     return Selection(
         chosen=tuple(best),
-        tiers=tuple(Tier(int(elements.tier[element])) for element in best.values()),
-        order=tuple(int(elements.item[element]) for element in rest),
+        tiers=tiers_of(elements, shown),
+        order=tuple(elements.item[rest].tolist()) if rest else (),
         gains=gains,
-        cost=sum(int(elements.cost[element]) for element in best.values()),
+        cost=int(elements.cost[shown].sum()) if shown else 0,
         certificate=certify(value, value),
         warnings=candidates.warnings,
     )

@@ -5,6 +5,7 @@ Source: lossy levels of detail as elements of one knapsack, one kept per item (m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -21,6 +22,8 @@ class Tier(IntEnum):
     SUMMARY = 2
     VERBATIM = 3
 
+
+_TIER_OF = tuple(Tier)
 
 TIER_FIDELITY: dict[Tier, float] = {
     Tier.VERBATIM: 1.0,
@@ -169,7 +172,10 @@ def best_tiers(elements: TierElements, picked: list[int]) -> dict[int, int]:
     Returns:
         Item to element, items ascending.
     """
-    best: dict[int, int] = {}
-    for element in sorted(picked):  # sorted by item, then by cost, hence by fidelity
-        best[int(elements.item[element])] = element
-    return best
+    order = sorted(picked)  # by item, then by cost, hence by fidelity
+    return dict(zip(elements.item[order].tolist(), order, strict=True)) if order else {}
+
+
+def tiers_of(elements: TierElements, picked: Sequence[int]) -> tuple[Tier, ...]:
+    """The tier of each picked element."""
+    return tuple(_TIER_OF[tier] for tier in elements.tier[picked].tolist()) if picked else ()

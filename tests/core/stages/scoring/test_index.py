@@ -166,8 +166,21 @@ def test_plain_bm25_roles_and_turns():
     assert index.bm25(query, upto=0).size == 0
     assert index.roles().tolist() == [1, 2]
     assert index.turns().tolist() == [0, 0]
-    assert index.term_reach("dog", 2) == (0, 0)
-    assert index.term_reach("cow", 2) == (2, -1)
+
+
+def test_the_answer_says_how_far_each_term_reaches():
+    index = plain("a dog", "a cat", "the dog and the cow", "a cat")
+    assert ask(index, "dog, cat or moon?").reaches == {"dog": (0, 2), "cat": (1, 3)}
+    query = analyse_text("dog or cow", role="user")
+    assert index.relevance(query, upto=2).reaches == {"dog": (0, 0)}
+    assert index.relevance(query, upto=0).reaches == {}
+
+
+def test_rare_terms_are_those_of_a_few_messages():
+    index = plain("red fox", "blue fox", "red fox", "sea")
+    assert index.rare_holders(["red", "fox", "sea", "moon"], 4, 2) == {"red": [0, 2]}
+    assert index.rare_holders(["red", "fox"], 2, 2) == {"fox": [0, 1]}
+    assert index.rare_holders([], 4, 2) == {}
 
 
 LANGUAGES = {

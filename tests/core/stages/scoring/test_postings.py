@@ -71,3 +71,14 @@ def test_gathering_finds_what_a_look_at_each_message_finds(texts, asked, upto):
         span = hits.span(place)
         wanted = [(i, held[term]) for i, held in enumerate(messages[:upto]) if term in held]
         assert list(zip(hits.messages[span], hits.counts[span], strict=True)) == wanted
+
+
+def test_rare_terms_are_counted_as_the_chat_grows():
+    postings = TermPostings()
+    for text in ("dog dog sea", "sea", "dog fox"):
+        postings.append(analyse_text(text, role="user"))
+    assert postings.rare(["fox", "sea", "dog", "sea", "moon"], 2) == ["sea", "dog"]
+    postings.append(analyse_text("fox and dog", role="user"))
+    assert postings.rare(["fox", "sea", "dog"], 2) == ["fox", "sea"]
+    assert postings.rare(["dog"], 3) == ["dog"]
+    assert postings.rare([], 3) == []
