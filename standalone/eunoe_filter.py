@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 126 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 f745753aa27b2534df1679b5acb0987155f4b6d1f5927ec3473980a7602a411f
+# sources sha256 841d551b1f98b017a26da0db0fccae6bf8437bed5a6d447b164f494ff79782aa
 
 from __future__ import annotations
 
@@ -516,28 +516,35 @@ class Report:
 # --------------------------------------------------------------------------------------------------
 # eunoe.domain.atom: The indivisible unit of everything after reading: a call with exactly its results.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Atom:
-    """Messages that are kept or left out together.
+class Atom(NamedTuple):
+    """Messages that are kept or left out together; see ``atom_of``.
 
     Attributes:
+        first: place of its first message in the input.
         indices: places of its messages in the input, in the order in which they are sent.
         turn: number of the turn it belongs to, from 0.
         system: a system or developer message.
         unanswered: ids of calls that have no result.
         broken: why it can never stand in a list (then it can only be quoted); empty if it can.
-        first: place of its first message in the input.
     """
 
+    first: int
     indices: tuple[int, ...]
     turn: int
     system: bool = False
     unanswered: tuple[str | None, ...] = ()
     broken: str = ""
-    first: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "first", min(self.indices))
+
+def atom_of(
+    indices: tuple[int, ...],
+    turn: int,
+    *,
+    unanswered: tuple[str | None, ...] = (),
+    broken: str = "",
+) -> Atom:
+    """The atom of some messages, none of them a system message."""
+    return Atom(min(indices), indices, turn, False, unanswered, broken)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -627,8 +634,7 @@ KNOWN_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 MediaKind = Literal["image", "image_low", "audio", "video", "file"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """One call of a tool: the id that its result repeats, the tool, its arguments as text."""
 
     id: str | None
@@ -636,8 +642,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class MessageShape:
+class MessageShape(NamedTuple):
     """What a provider's rules ask of a message, apart from its text.
 
     Attributes:
@@ -673,13 +678,15 @@ class MessageShape:
 PLAIN_SHAPE = MessageShape()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Message:
+def text_digest(text: str) -> str:
+    """A hash of a text, 24 hexadecimal digits; half surrogate pairs count too."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+class Message(NamedTuple):
     """One message as the stages see it. Two messages of equal content may share one value.
 
     Attributes:
-        digest: hash of role and content, ids and times of the host left out; the same in every
-            process, so it survives a clone or an import of the chat.
         role: as given; unknown roles stay.
         text: the text parts, joined by line breaks.
         name: the speaker or tool, if named.
@@ -691,9 +698,9 @@ class Message:
         media: the kinds of the parts that are no text.
         parts: types of the content parts; empty if the content is a plain string or None.
         shape: what the providers' rules ask.
+        content_digest: hash of what is more than a role and a text; empty for a plain message.
     """
 
-    digest: str
     role: str
     text: str
     name: str | None = None
@@ -704,6 +711,15 @@ class Message:
     media: tuple[MediaKind, ...] = ()
     parts: tuple[str, ...] = ()
     shape: MessageShape = PLAIN_SHAPE
+    content_digest: str = ""
+
+    @property
+    def digest(self) -> str:
+        """Hash of role and content, ids and times of the host left out.
+
+        It is the same in every process, so it survives a clone or an import of the chat.
+        """
+        return self.content_digest or text_digest(f"{self.role}\0{self.text}")
 
     @property
     def is_system(self) -> bool:
@@ -1832,7 +1848,7 @@ _MEMO_ENTRY_BYTES = 320
 _MEMO_TERM_BYTES = 100
 
 
-class WordEntry:
+class WordEntry(NamedTuple):
     """What one written word contributes.
 
     Attributes:
@@ -1841,12 +1857,9 @@ class WordEntry:
         folded: The word casefolded, without accents.
     """
 
-    __slots__ = ("folded", "marks", "terms")
-
-    def __init__(self, terms: tuple[str, ...], marks: int, folded: str) -> None:
-        self.terms = terms
-        self.marks = marks
-        self.folded = folded
+    terms: tuple[str, ...]
+    marks: int
+    folded: str
 
     @property
     def month(self) -> int:
@@ -2574,7 +2587,10 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
             stops += 1
             continue
         for term in entry.terms:
-            counts[term] = counts.get(term, 0) + 1
+            if term in counts:
+                counts[term] += 1
+            else:
+                counts[term] = 1
     if 4 * stops < len(entries):
         folded = [entry.folded for entry in entries]
         for term in language_terms(folded, guess_language(folded)):
@@ -2621,7 +2637,6 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         answers = _id_text(raw.get("name"))
     name = raw.get("name")
     return Message(
-        digest=_content_digest(raw),
         role=role if isinstance(role, str) else "",
         text=text,
         name=name if isinstance(name, str) and name else None,
@@ -2632,11 +2647,11 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         media=tuple(kind for p in parts if (kind := _media_kind(p)) is not None),
         parts=() if isinstance(content, str) else tuple(_block_type(p) for p in parts),
         shape=_read_shape(raw, parts, calls, text),
+        content_digest=_content_digest(raw),
     )
 
 
 def _read_plain(role: str, content: str) -> Message:
-    digest = hashlib.sha256(f"{role}\0{content}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
     substance = 2 if content and not content.isspace() else 1
     half = not content.isascii() and _HALF_CHARACTER.search(content) is not None
     problem = "" if role else "role is missing"
@@ -2645,13 +2660,12 @@ def _read_plain(role: str, content: str) -> Message:
         if half or substance < 2 or problem
         else PLAIN_SHAPE
     )
-    return Message(digest=digest, role=role, text=content, shape=shape)
+    return Message(role=role, text=content, shape=shape)
 
 
 def _content_digest(raw: Mapping[str, Any]) -> str:
     known = {str(k): v for k, v in raw.items() if k not in _HOST_KEYS}
-    dumped = _json_or_repr(known, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(dumped.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return text_digest(_json_or_repr(known, sort_keys=True, separators=(",", ":")))
 
 
 def _json_or_repr(value: object, **options: Any) -> str:
@@ -3172,6 +3186,8 @@ def build_atoms(
     Note:
         O(messages + strays × calls) in one turn.
     """
+    if not any(m.calls or m.is_result for m in messages[start:stop]):
+        return [Atom(i, (i,), turn, messages[i].is_system) for i in range(start, stop)]
     answers: dict[int, dict[str | None, int]] = {}
     owner: dict[int, int] = {}
     strays = _pair_runs(messages, start, stop, answers, owner)
@@ -3188,11 +3204,11 @@ def build_atoms(
         if message.is_result:
             same = any(message.answers in own for own in answers.values())
             problem = "a second result for one call" if same else "a result without its call"
-            atoms.append(Atom(indices=(i,), turn=turn, broken=problem))
+            atoms.append(atom_of((i,), turn, broken=problem))
         elif message.calls:
             atoms.append(_call_atom(messages, i, turn, answers[i], travelling))
         else:
-            atoms.append(Atom(indices=(i,), turn=turn, system=message.is_system))
+            atoms.append(Atom(i, (i,), turn, message.is_system))
     return atoms
 
 
@@ -3307,9 +3323,9 @@ def _call_atom(
     if missing and messages[i].shape.legacy_call:
         problem = problem or "a function call without result"
     followers = sorted(j for j, call in travelling.items() if call == i)
-    return Atom(
-        indices=(i, *sorted(got.values()), *followers),
-        turn=turn,
+    return atom_of(
+        (i, *sorted(got.values()), *followers),
+        turn,
         unanswered=missing,
         broken=problem,
     )
@@ -3719,13 +3735,24 @@ class TermPostings:
 
     def append(self, analysis: TextAnalysis) -> None:
         """Add the terms of the next message."""
-        numbers = self._numbers
-        known = len(numbers)
-        self._terms.fromlist(list(map(numbers.__getitem__, analysis.terms)))
-        self._counts.fromlist(list(analysis.packed_counts))
-        self._message.extend(array("i", (len(self._ends),)) * len(analysis.terms))
-        self._ends.append(len(self._terms))
-        self._fresh.append(len(numbers) - known)
+        self.extend([analysis])
+
+    def extend(self, analyses: Sequence[TextAnalysis]) -> None:
+        """Add the terms of the next messages."""
+        numbers, start = self._numbers, len(self._terms)
+        terms: list[int] = []
+        counts: list[int] = []
+        message: list[int] = []
+        for place, analysis in enumerate(analyses, len(self._ends)):
+            known = len(numbers)
+            terms += map(numbers.__getitem__, analysis.terms)
+            counts += analysis.packed_counts
+            message += [place] * len(analysis.terms)
+            self._ends.append(start + len(terms))
+            self._fresh.append(len(numbers) - known)
+        self._terms.fromlist(terms)
+        self._counts.fromlist(counts)
+        self._message.fromlist(message)
 
     def fresh(self, start: int = 0) -> NDArray[np.float64]:
         """Terms that each message from `start` on was the first to use."""
@@ -4507,18 +4534,38 @@ class RelevanceIndex:
             stamp: Its time in minutes since 1 January of year 1, when the host knows it; else the
                 one in its text counts.
         """
-        self._postings.append(analysis)
-        self._people.append(analysis)
-        known = 0 < stamp <= COLUMN_LAST_DAY * 1440
-        self._segments.append(stamp if known else analysis.stamp, analysis.role)
-        self._length.append(analysis.length)
-        self._tokens.append(max(1, tokens))
-        self._role.append(_INDEX_ROLES.get(analysis.role, 0))
-        self._turn.append(turn)
-        self._flags.append(
-            _INDEX_FLAG_TIME * analysis.timed
-            | _INDEX_FLAG_STANDING * analysis.standing
-            | _INDEX_FLAG_FIRST * (analysis.marks & MARK_FIRST_PERSON != 0)
+        self.extend([analysis], turns=[turn], tokens=[tokens], stamp=stamp)
+
+    def extend(
+        self,
+        analyses: Sequence[TextAnalysis],
+        *,
+        turns: Sequence[int],
+        tokens: Sequence[int],
+        stamp: int = 0,
+    ) -> None:
+        """Add the next messages; as `append` does one after another.
+
+        Args:
+            analyses: Their analyses; `turns` and `tokens` are theirs, same length.
+            stamp: Time of all of them, when the host knows it.
+        """
+        known = stamp if 0 < stamp <= COLUMN_LAST_DAY * 1440 else 0
+        self._postings.extend(analyses)
+        for analysis in analyses:
+            self._people.append(analysis)
+            self._segments.append(known or analysis.stamp, analysis.role)
+        self._length.extend([a.length for a in analyses])
+        self._tokens.extend([max(1, t) for t in tokens])
+        self._role.extend([_INDEX_ROLES.get(a.role, 0) for a in analyses])
+        self._turn.extend(turns)
+        self._flags.extend(
+            [
+                _INDEX_FLAG_TIME * a.timed
+                | _INDEX_FLAG_STANDING * a.standing
+                | _INDEX_FLAG_FIRST * (a.marks & MARK_FIRST_PERSON != 0)
+                for a in analyses
+            ]
         )
 
     def profile(self, query: TextAnalysis, *, upto: int | None = None) -> QueryProfile:
@@ -5051,7 +5098,7 @@ class Transcript(Grown):
     def grow(self, entries: Sequence[ContentEntry]) -> None:
         """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
         self.whole = False
-        start = len(self.entries)
+        start, first_turn = len(self.entries), len(self.turns)
         self.note_entries(entries)
         messages = self.messages[start:]
         self.tokens.extend([e.tokens for e in entries])
@@ -5060,34 +5107,35 @@ class Transcript(Grown):
             [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
         )
         self.thinking_mode = self.thinking_mode or any(m.shape.reasoning_field for m in messages)
-        note_call_ids(messages, self.called_ids, self.repeated_ids)
-        bounds = turn_bounds(messages)
-        first_turn = len(self.turns)
-        self.turns.extend([start + b for b in bounds[:-1]])
-        for k, (low, high) in enumerate(pairwise(bounds)):
-            atoms = build_atoms(messages, low, high, first_turn + k, self.used_ids)
-            self._add_turn([shifted_atom(a, start) for a in atoms], start + low, start + high)
-            self.used_ids.update(m.answers for m in messages[low:high] if m.is_result)
-            self.used_ids.update(c.id for m in messages[low:high] for c in m.calls)
+        note_call_ids([m for m in messages if m.calls], self.called_ids, self.repeated_ids)
+        bounds = [start + b for b in turn_bounds(messages)]
+        atoms: list[Atom] = []
+        for turn, (low, high) in enumerate(pairwise(bounds), first_turn):
+            self.atoms_before_turn.extend([len(self.atoms) + len(atoms)])
+            atoms += build_atoms(self.messages, low, high, turn, self.used_ids)
+            flow = [m for m in self.messages[low:high] if m.calls or m.is_result]
+            self.used_ids.update([m.answers for m in flow if m.is_result])
+            self.used_ids.update([c.id for m in flow for c in m.calls])
+        self.turns.extend(bounds[:-1])
+        self.turn_of_message.extend(
+            [t for t, (a, b) in enumerate(pairwise(bounds), first_turn) for _ in range(a, b)]
+        )
+        self._add_atoms(atoms, start)
         self.whole = True
 
-    def _add_turn(self, atoms: list[Atom], low: int, high: int) -> None:
-        """Append the atoms of the turn that lies at ``[low, high)``."""
-        base = len(self.atoms)
-        self.atoms_before_turn.extend([base])
-        self.turn_of_message.extend([len(self.atoms_before_turn) - 1] * (high - low))
+    def _add_atoms(self, atoms: list[Atom], start: int) -> None:
+        """Append the atoms of the messages from ``start`` on."""
+        base, entries = len(self.atoms), self.entries
         self.atoms += atoms
-        broken = [a for a in atoms if a.broken]
-        self.loose_ids.update(
-            m.answers for a in broken if (m := self.entries[a.first].message).is_result
-        )
+        broken = [self.messages[a.first] for a in atoms if a.broken]
+        self.loose_ids.update([m.answers for m in broken if m.is_result])
         self.atom_first.extend([a.first for a in atoms])
-        self.atom_tokens.extend([sum(self.entries[i].tokens for i in a.indices) for a in atoms])
+        self.atom_tokens.extend([sum([entries[i].tokens for i in a.indices]) for a in atoms])
         self.atom_system.extend([int(a.system) for a in atoms])
-        holder = [0] * (high - low)
-        for k, atom in enumerate(atoms):
+        holder = [0] * (len(entries) - start)
+        for k, atom in enumerate(atoms, base):
             for i in atom.indices:
-                holder[i - low] = base + k
+                holder[i - start] = k
         self.atom_of_message.extend(holder)
 
     def indexed(self, expired: Callable[[], bool]) -> RelevanceIndex:
@@ -5097,11 +5145,16 @@ class Transcript(Grown):
             TimeIsOverError: ``expired`` says so; what was indexed by then is kept.
         """
         turns = self.turn_of_message.view()
-        for i in range(len(self.index), len(self.entries)):
-            if i % _CHECK_EVERY == 0 and expired():
+        while (start := len(self.index)) < len(self.entries):
+            if start % _CHECK_EVERY == 0 and expired():
                 raise TimeIsOverError("indexing was given up")
-            entry = self.entries[i]
-            self.index.append(entry.analysed(), turn=int(turns[i]), tokens=entry.tokens)
+            stop = start + _CHECK_EVERY - start % _CHECK_EVERY
+            new = self.entries[start:stop]
+            self.index.extend(
+                [e.analysed() for e in new],
+                turns=turns[start:stop].tolist(),
+                tokens=[e.tokens for e in new],
+            )
         return self.index
 
     def term_rows(self, expired: Callable[[], bool]) -> TermRows:
@@ -5124,19 +5177,6 @@ def note_call_ids(
     for message in messages:
         for call in message.calls:
             (repeated if call.id in called else called).add(call.id)
-
-
-def shifted_atom(atom: Atom, by: int) -> Atom:
-    """The atom at places ``by`` further on."""
-    if not by:
-        return atom
-    return Atom(
-        indices=tuple(i + by for i in atom.indices),
-        turn=atom.turn,
-        system=atom.system,
-        unanswered=atom.unanswered,
-        broken=atom.broken,
-    )
 
 
 def turn_bounds(messages: Sequence[Message]) -> list[int]:
@@ -5867,11 +5907,9 @@ class Request:
     @cached_property
     def current_atoms(self) -> list[Atom]:
         """The atoms of the current turn."""
-        start = self.turn_start
-        messages = [e.message for e in self.entries[start:]]
+        start, stop = self.turn_start, len(self.entries)
         turn = len(self.transcript.turns)
-        atoms = build_atoms(messages, 0, len(messages), turn, self.transcript.used_ids)
-        return [shifted_atom(a, start) for a in atoms]
+        return build_atoms(self.messages, start, stop, turn, self.transcript.used_ids)
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -8562,7 +8600,7 @@ def _excerpt_of(
         return None
     held = set(_terms_of(text))
     covered = sum(w for t, w in weights.items() if t in held) / sum(weights.values())
-    alone = Atom(indices=(place,), turn=atom.turn)
+    alone = atom_of((place,), atom.turn)
     return Excerpt(alone, text, count([text])[0] + EXCERPT_LINE_TOKENS, covered)
 
 

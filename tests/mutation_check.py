@@ -112,8 +112,8 @@ MUTANTS = [
         ),
         (
             "an orphan is broken",
-            "atoms.append(Atom(indices=(i,), turn=turn, broken=problem))",
-            "atoms.append(Atom(indices=(i,), turn=turn))",
+            "atoms.append(atom_of((i,), turn, broken=problem))",
+            "atoms.append(atom_of((i,), turn))",
         ),
         ("approvals travel with their call", "travelling[i] = asked[approval]", "pass"),
         ("system messages are known", "system=message.is_system", "system=False"),

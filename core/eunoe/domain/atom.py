@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Atom:
-    """Messages that are kept or left out together.
+class Atom(NamedTuple):
+    """Messages that are kept or left out together; see ``atom_of``.
 
     Attributes:
+        first: place of its first message in the input.
         indices: places of its messages in the input, in the order in which they are sent.
         turn: number of the turn it belongs to, from 0.
         system: a system or developer message.
         unanswered: ids of calls that have no result.
         broken: why it can never stand in a list (then it can only be quoted); empty if it can.
-        first: place of its first message in the input.
     """
 
+    first: int
     indices: tuple[int, ...]
     turn: int
     system: bool = False
     unanswered: tuple[str | None, ...] = ()
     broken: str = ""
-    first: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "first", min(self.indices))
+
+def atom_of(
+    indices: tuple[int, ...],
+    turn: int,
+    *,
+    unanswered: tuple[str | None, ...] = (),
+    broken: str = "",
+) -> Atom:
+    """The atom of some messages, none of them a system message."""
+    return Atom(min(indices), indices, turn, False, unanswered, broken)

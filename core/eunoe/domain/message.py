@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import hashlib
+from typing import Literal, NamedTuple
 
 SYSTEM_ROLES = ("system", "developer")
 RESULT_ROLES = ("tool", "function")
@@ -12,8 +12,7 @@ KNOWN_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 MediaKind = Literal["image", "image_low", "audio", "video", "file"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """One call of a tool: the id that its result repeats, the tool, its arguments as text."""
 
     id: str | None
@@ -21,8 +20,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class MessageShape:
+class MessageShape(NamedTuple):
     """What a provider's rules ask of a message, apart from its text.
 
     Attributes:
@@ -58,13 +56,15 @@ class MessageShape:
 PLAIN_SHAPE = MessageShape()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Message:
+def text_digest(text: str) -> str:
+    """A hash of a text, 24 hexadecimal digits; half surrogate pairs count too."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+class Message(NamedTuple):
     """One message as the stages see it. Two messages of equal content may share one value.
 
     Attributes:
-        digest: hash of role and content, ids and times of the host left out; the same in every
-            process, so it survives a clone or an import of the chat.
         role: as given; unknown roles stay.
         text: the text parts, joined by line breaks.
         name: the speaker or tool, if named.
@@ -76,9 +76,9 @@ class Message:
         media: the kinds of the parts that are no text.
         parts: types of the content parts; empty if the content is a plain string or None.
         shape: what the providers' rules ask.
+        content_digest: hash of what is more than a role and a text; empty for a plain message.
     """
 
-    digest: str
     role: str
     text: str
     name: str | None = None
@@ -89,6 +89,15 @@ class Message:
     media: tuple[MediaKind, ...] = ()
     parts: tuple[str, ...] = ()
     shape: MessageShape = PLAIN_SHAPE
+    content_digest: str = ""
+
+    @property
+    def digest(self) -> str:
+        """Hash of role and content, ids and times of the host left out.
+
+        It is the same in every process, so it survives a clone or an import of the chat.
+        """
+        return self.content_digest or text_digest(f"{self.role}\0{self.text}")
 
     @property
     def is_system(self) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eunoe.domain.atom import Atom
+from eunoe.domain.atom import Atom, atom_of
 from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.request import Request
 from eunoe.stages.excerpts import cut_excerpt
@@ -166,7 +166,7 @@ def _excerpt_of(
         return None
     held = set(_terms_of(text))
     covered = sum(w for t, w in weights.items() if t in held) / sum(weights.values())
-    alone = Atom(indices=(place,), turn=atom.turn)
+    alone = atom_of((place,), atom.turn)
     return Excerpt(alone, text, count([text])[0] + EXCERPT_LINE_TOKENS, covered)
 
 

@@ -20,7 +20,6 @@ from eunoe.pipeline.transcript import (
     Transcript,
     chat_timeline,
     note_call_ids,
-    shifted_atom,
 )
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.flags import flags_in_force, lock_flags
@@ -166,11 +165,9 @@ class Request:
     @cached_property
     def current_atoms(self) -> list[Atom]:
         """The atoms of the current turn."""
-        start = self.turn_start
-        messages = [e.message for e in self.entries[start:]]
+        start, stop = self.turn_start, len(self.entries)
         turn = len(self.transcript.turns)
-        atoms = build_atoms(messages, 0, len(messages), turn, self.transcript.used_ids)
-        return [shifted_atom(a, start) for a in atoms]
+        return build_atoms(self.messages, start, stop, turn, self.transcript.used_ids)
 
     @cached_property
     def timeline(self) -> Timeline:

@@ -103,7 +103,7 @@ class Transcript(Grown):
     def grow(self, entries: Sequence[ContentEntry]) -> None:
         """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
         self.whole = False
-        start = len(self.entries)
+        start, first_turn = len(self.entries), len(self.turns)
         self.note_entries(entries)
         messages = self.messages[start:]
         self.tokens.extend([e.tokens for e in entries])
@@ -112,34 +112,35 @@ class Transcript(Grown):
             [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
         )
         self.thinking_mode = self.thinking_mode or any(m.shape.reasoning_field for m in messages)
-        note_call_ids(messages, self.called_ids, self.repeated_ids)
-        bounds = turn_bounds(messages)
-        first_turn = len(self.turns)
-        self.turns.extend([start + b for b in bounds[:-1]])
-        for k, (low, high) in enumerate(pairwise(bounds)):
-            atoms = build_atoms(messages, low, high, first_turn + k, self.used_ids)
-            self._add_turn([shifted_atom(a, start) for a in atoms], start + low, start + high)
-            self.used_ids.update(m.answers for m in messages[low:high] if m.is_result)
-            self.used_ids.update(c.id for m in messages[low:high] for c in m.calls)
+        note_call_ids([m for m in messages if m.calls], self.called_ids, self.repeated_ids)
+        bounds = [start + b for b in turn_bounds(messages)]
+        atoms: list[Atom] = []
+        for turn, (low, high) in enumerate(pairwise(bounds), first_turn):
+            self.atoms_before_turn.extend([len(self.atoms) + len(atoms)])
+            atoms += build_atoms(self.messages, low, high, turn, self.used_ids)
+            flow = [m for m in self.messages[low:high] if m.calls or m.is_result]
+            self.used_ids.update([m.answers for m in flow if m.is_result])
+            self.used_ids.update([c.id for m in flow for c in m.calls])
+        self.turns.extend(bounds[:-1])
+        self.turn_of_message.extend(
+            [t for t, (a, b) in enumerate(pairwise(bounds), first_turn) for _ in range(a, b)]
+        )
+        self._add_atoms(atoms, start)
         self.whole = True
 
-    def _add_turn(self, atoms: list[Atom], low: int, high: int) -> None:
-        """Append the atoms of the turn that lies at ``[low, high)``."""
-        base = len(self.atoms)
-        self.atoms_before_turn.extend([base])
-        self.turn_of_message.extend([len(self.atoms_before_turn) - 1] * (high - low))
+    def _add_atoms(self, atoms: list[Atom], start: int) -> None:
+        """Append the atoms of the messages from ``start`` on."""
+        base, entries = len(self.atoms), self.entries
         self.atoms += atoms
-        broken = [a for a in atoms if a.broken]
-        self.loose_ids.update(
-            m.answers for a in broken if (m := self.entries[a.first].message).is_result
-        )
+        broken = [self.messages[a.first] for a in atoms if a.broken]
+        self.loose_ids.update([m.answers for m in broken if m.is_result])
         self.atom_first.extend([a.first for a in atoms])
-        self.atom_tokens.extend([sum(self.entries[i].tokens for i in a.indices) for a in atoms])
+        self.atom_tokens.extend([sum([entries[i].tokens for i in a.indices]) for a in atoms])
         self.atom_system.extend([int(a.system) for a in atoms])
-        holder = [0] * (high - low)
-        for k, atom in enumerate(atoms):
+        holder = [0] * (len(entries) - start)
+        for k, atom in enumerate(atoms, base):
             for i in atom.indices:
-                holder[i - low] = base + k
+                holder[i - start] = k
         self.atom_of_message.extend(holder)
 
     def indexed(self, expired: Callable[[], bool]) -> RelevanceIndex:
@@ -149,11 +150,16 @@ class Transcript(Grown):
             TimeIsOverError: ``expired`` says so; what was indexed by then is kept.
         """
         turns = self.turn_of_message.view()
-        for i in range(len(self.index), len(self.entries)):
-            if i % _CHECK_EVERY == 0 and expired():
+        while (start := len(self.index)) < len(self.entries):
+            if start % _CHECK_EVERY == 0 and expired():
                 raise TimeIsOverError("indexing was given up")
-            entry = self.entries[i]
-            self.index.append(entry.analysed(), turn=int(turns[i]), tokens=entry.tokens)
+            stop = start + _CHECK_EVERY - start % _CHECK_EVERY
+            new = self.entries[start:stop]
+            self.index.extend(
+                [e.analysed() for e in new],
+                turns=turns[start:stop].tolist(),
+                tokens=[e.tokens for e in new],
+            )
         return self.index
 
     def term_rows(self, expired: Callable[[], bool]) -> TermRows:
@@ -176,19 +182,6 @@ def note_call_ids(
     for message in messages:
         for call in message.calls:
             (repeated if call.id in called else called).add(call.id)
-
-
-def shifted_atom(atom: Atom, by: int) -> Atom:
-    """The atom at places ``by`` further on."""
-    if not by:
-        return atom
-    return Atom(
-        indices=tuple(i + by for i in atom.indices),
-        turn=atom.turn,
-        system=atom.system,
-        unanswered=atom.unanswered,
-        broken=atom.broken,
-    )
 
 
 def turn_bounds(messages: Sequence[Message]) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 
-from eunoe.domain.atom import Atom
+from eunoe.domain.atom import Atom, atom_of
 from eunoe.domain.message import Message
 
 _IMAGES_OF_RESULTS = "Here are the images from the tool results above"
@@ -47,6 +47,8 @@ def build_atoms(
     Note:
         O(messages + strays × calls) in one turn.
     """
+    if not any(m.calls or m.is_result for m in messages[start:stop]):
+        return [Atom(i, (i,), turn, messages[i].is_system) for i in range(start, stop)]
     answers: dict[int, dict[str | None, int]] = {}
     owner: dict[int, int] = {}
     strays = _pair_runs(messages, start, stop, answers, owner)
@@ -63,11 +65,11 @@ def build_atoms(
         if message.is_result:
             same = any(message.answers in own for own in answers.values())
             problem = "a second result for one call" if same else "a result without its call"
-            atoms.append(Atom(indices=(i,), turn=turn, broken=problem))
+            atoms.append(atom_of((i,), turn, broken=problem))
         elif message.calls:
             atoms.append(_call_atom(messages, i, turn, answers[i], travelling))
         else:
-            atoms.append(Atom(indices=(i,), turn=turn, system=message.is_system))
+            atoms.append(Atom(i, (i,), turn, message.is_system))
     return atoms
 
 
@@ -182,9 +184,9 @@ def _call_atom(
     if missing and messages[i].shape.legacy_call:
         problem = problem or "a function call without result"
     followers = sorted(j for j, call in travelling.items() if call == i)
-    return Atom(
-        indices=(i, *sorted(got.values()), *followers),
-        turn=turn,
+    return atom_of(
+        (i, *sorted(got.values()), *followers),
+        turn,
         unanswered=missing,
         broken=problem,
     )

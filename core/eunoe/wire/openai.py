@@ -6,7 +6,6 @@ Anthropic-style lists are read where they stand in such a dict. Unknown parts ar
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from eunoe.domain.message import (
     Message,
     MessageShape,
     ToolCall,
+    text_digest,
 )
 
 CALL_BLOCK_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
@@ -46,7 +46,6 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         answers = _id_text(raw.get("name"))
     name = raw.get("name")
     return Message(
-        digest=_content_digest(raw),
         role=role if isinstance(role, str) else "",
         text=text,
         name=name if isinstance(name, str) and name else None,
@@ -57,11 +56,11 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         media=tuple(kind for p in parts if (kind := _media_kind(p)) is not None),
         parts=() if isinstance(content, str) else tuple(_block_type(p) for p in parts),
         shape=_read_shape(raw, parts, calls, text),
+        content_digest=_content_digest(raw),
     )
 
 
 def _read_plain(role: str, content: str) -> Message:
-    digest = hashlib.sha256(f"{role}\0{content}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
     substance = 2 if content and not content.isspace() else 1
     half = not content.isascii() and _HALF_CHARACTER.search(content) is not None
     problem = "" if role else "role is missing"
@@ -70,13 +69,12 @@ def _read_plain(role: str, content: str) -> Message:
         if half or substance < 2 or problem
         else PLAIN_SHAPE
     )
-    return Message(digest=digest, role=role, text=content, shape=shape)
+    return Message(role=role, text=content, shape=shape)
 
 
 def _content_digest(raw: Mapping[str, Any]) -> str:
     known = {str(k): v for k, v in raw.items() if k not in _HOST_KEYS}
-    dumped = _json_or_repr(known, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(dumped.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return text_digest(_json_or_repr(known, sort_keys=True, separators=(",", ":")))
 
 
 def _json_or_repr(value: object, **options: Any) -> str:

@@ -296,7 +296,10 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
             stops += 1
             continue
         for term in entry.terms:
-            counts[term] = counts.get(term, 0) + 1
+            if term in counts:
+                counts[term] += 1
+            else:
+                counts[term] = 1
     if 4 * stops < len(entries):
         folded = [entry.folded for entry in entries]
         for term in language_terms(folded, guess_language(folded)):

@@ -97,18 +97,38 @@ class RelevanceIndex:
             stamp: Its time in minutes since 1 January of year 1, when the host knows it; else the
                 one in its text counts.
         """
-        self._postings.append(analysis)
-        self._people.append(analysis)
-        known = 0 < stamp <= COLUMN_LAST_DAY * 1440
-        self._segments.append(stamp if known else analysis.stamp, analysis.role)
-        self._length.append(analysis.length)
-        self._tokens.append(max(1, tokens))
-        self._role.append(_INDEX_ROLES.get(analysis.role, 0))
-        self._turn.append(turn)
-        self._flags.append(
-            _INDEX_FLAG_TIME * analysis.timed
-            | _INDEX_FLAG_STANDING * analysis.standing
-            | _INDEX_FLAG_FIRST * (analysis.marks & MARK_FIRST_PERSON != 0)
+        self.extend([analysis], turns=[turn], tokens=[tokens], stamp=stamp)
+
+    def extend(
+        self,
+        analyses: Sequence[TextAnalysis],
+        *,
+        turns: Sequence[int],
+        tokens: Sequence[int],
+        stamp: int = 0,
+    ) -> None:
+        """Add the next messages; as `append` does one after another.
+
+        Args:
+            analyses: Their analyses; `turns` and `tokens` are theirs, same length.
+            stamp: Time of all of them, when the host knows it.
+        """
+        known = stamp if 0 < stamp <= COLUMN_LAST_DAY * 1440 else 0
+        self._postings.extend(analyses)
+        for analysis in analyses:
+            self._people.append(analysis)
+            self._segments.append(known or analysis.stamp, analysis.role)
+        self._length.extend([a.length for a in analyses])
+        self._tokens.extend([max(1, t) for t in tokens])
+        self._role.extend([_INDEX_ROLES.get(a.role, 0) for a in analyses])
+        self._turn.extend(turns)
+        self._flags.extend(
+            [
+                _INDEX_FLAG_TIME * a.timed
+                | _INDEX_FLAG_STANDING * a.standing
+                | _INDEX_FLAG_FIRST * (a.marks & MARK_FIRST_PERSON != 0)
+                for a in analyses
+            ]
         )
 
     def profile(self, query: TextAnalysis, *, upto: int | None = None) -> QueryProfile:

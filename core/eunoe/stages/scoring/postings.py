@@ -59,13 +59,24 @@ class TermPostings:
 
     def append(self, analysis: TextAnalysis) -> None:
         """Add the terms of the next message."""
-        numbers = self._numbers
-        known = len(numbers)
-        self._terms.fromlist(list(map(numbers.__getitem__, analysis.terms)))
-        self._counts.fromlist(list(analysis.packed_counts))
-        self._message.extend(array("i", (len(self._ends),)) * len(analysis.terms))
-        self._ends.append(len(self._terms))
-        self._fresh.append(len(numbers) - known)
+        self.extend([analysis])
+
+    def extend(self, analyses: Sequence[TextAnalysis]) -> None:
+        """Add the terms of the next messages."""
+        numbers, start = self._numbers, len(self._terms)
+        terms: list[int] = []
+        counts: list[int] = []
+        message: list[int] = []
+        for place, analysis in enumerate(analyses, len(self._ends)):
+            known = len(numbers)
+            terms += map(numbers.__getitem__, analysis.terms)
+            counts += analysis.packed_counts
+            message += [place] * len(analysis.terms)
+            self._ends.append(start + len(terms))
+            self._fresh.append(len(numbers) - known)
+        self._terms.fromlist(terms)
+        self._counts.fromlist(counts)
+        self._message.fromlist(message)
 
     def fresh(self, start: int = 0) -> NDArray[np.float64]:
         """Terms that each message from `start` on was the first to use."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from eunoe.stages.scoring.word_tables import WORD_MONTHS
 
@@ -13,7 +14,7 @@ _MEMO_ENTRY_BYTES = 320
 _MEMO_TERM_BYTES = 100
 
 
-class WordEntry:
+class WordEntry(NamedTuple):
     """What one written word contributes.
 
     Attributes:
@@ -22,12 +23,9 @@ class WordEntry:
         folded: The word casefolded, without accents.
     """
 
-    __slots__ = ("folded", "marks", "terms")
-
-    def __init__(self, terms: tuple[str, ...], marks: int, folded: str) -> None:
-        self.terms = terms
-        self.marks = marks
-        self.folded = folded
+    terms: tuple[str, ...]
+    marks: int
+    folded: str
 
     @property
     def month(self) -> int:

@@ -34,7 +34,7 @@ class Characters:
 
 
 def message(text="", **fields):
-    return Message(digest="", role=fields.pop("role", "user"), text=text, **fields)
+    return Message(role=fields.pop("role", "user"), text=text, **fields)
 
 
 @pytest.mark.parametrize(
