@@ -29,7 +29,7 @@ from eunoe.pipeline.intake import take_in
 from eunoe.pipeline.policies import decide_in_time, whole_view
 from eunoe.pipeline.preparing import prepare_chat
 from eunoe.pipeline.reporting import make_report
-from eunoe.pipeline.request import Request, strip_flags
+from eunoe.pipeline.request import Request
 from eunoe.pipeline.result import OrchestratorResult, placements_of
 from eunoe.pipeline.transcript import (
     PipelineMemory,
