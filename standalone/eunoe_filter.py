@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 137 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 62089a3dd7c19a6abcf278de4a5c2fa2d5294a19f759b00cf8e7da3bf49f4394
+# sources sha256 d949ad9272304984bf3c147e13e9aa9e67690683656566a5dfdb371dcdb165f9
 
 from __future__ import annotations
 
@@ -3409,13 +3409,15 @@ def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float
 def box_sum(values: SignalColumn, first: SegmentColumn, after: SegmentColumn) -> SignalColumn:
     """Sum over the messages ``first[i] .. after[i] - 1`` for every message i, shape (..., n)."""
     running = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
-    np.cumsum(values, axis=-1, out=running[..., 1:])
+    values.cumsum(axis=-1, out=running[..., 1:])
     return np.asarray(running.take(after, axis=-1) - running.take(first, axis=-1))
 
 
 def segment_starts(segment: SegmentColumn) -> SegmentColumn:
     """Index of the first message of each segment, shape (segments,)."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.flatnonzero(np.diff(segment)) + 1])
+    fresh = np.ones(segment.shape[0], dtype=np.bool_)
+    fresh[1:] = segment[1:] != segment[:-1]
+    return fresh.nonzero()[0]
 
 
 def date_closeness(
@@ -3449,14 +3451,16 @@ class Surroundings:
     def __init__(
         self, segment: SegmentColumn, length: SignalColumn, *, reach: int, k1: float, b: float
     ) -> None:
-        starts = segment_starts(segment)
-        ends = np.append(starts[1:], segment.shape[0])
+        size = segment.shape[0]
+        bounds = np.empty(int(segment[-1] - segment[0]) + 2, dtype=np.int64)
+        bounds[:-1], bounds[-1] = segment_starts(segment), size
         number = segment - segment[0]
-        place = np.arange(segment.shape[0])
-        self._first = np.maximum(place - reach, starts[number])
-        self._after = np.minimum(place + reach + 1, ends[number])
+        place = np.arange(size)
+        self._first = np.maximum(place - reach, bounds.take(number))
+        self._after = np.minimum(place + reach + 1, bounds.take(number + 1))
         total = box_sum(length, self._first, self._after)
-        self._norm = length_norm(total, k1, b, max(1.0, float(total.mean())))
+        mean = float(np.add.reduce(total)) / size
+        self._norm = length_norm(total, k1, b, max(1.0, mean))
 
     def presence(self, counts: SignalColumn) -> SignalColumn:
         """Saturated presence of terms in the surroundings of every message, shape (terms, n).
@@ -3889,6 +3893,23 @@ class QueryProfile:
         return bool(self.cues & CUE_ANAPHOR)
 
 
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Answer of the index.
+
+    Attributes:
+        values: Relevance in [0, 1], shape (n,); 0 where nothing speaks for a message.
+        signals: What each signal added to the log-odds, by name, each of shape (n,).
+        profile: The question as it was understood.
+        reaches: First and last message that hold each term of its weights.
+    """
+
+    values: NDArray[np.float64]
+    signals: dict[str, NDArray[np.float64]]
+    profile: QueryProfile
+    reaches: dict[str, tuple[int, int]]
+
+
 @lru_cache(maxsize=32)
 def _profile_cues(asked: str) -> int:
     """`find_cues`; the gate and the index ask for those of the same question."""
@@ -4060,7 +4081,7 @@ class EvidenceView:
         parts = np.minimum(1.0, self.settings.k1 / self.norm.take(hits.messages))
         holders = np.zeros(len(asked))
         for place in range(len(asked)):
-            holders[place] = parts[hits.span(place)].sum()
+            holders[place] = np.add.reduce(parts[hits.span(place)])
         found = inverse_frequency(holders, self.size)
         self._place = {term: place for place, term in enumerate(asked)}
         self._hits = hits
@@ -4111,7 +4132,7 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
     n, s = view.size, view.settings
     near, hits, around = np.zeros(n), np.zeros(n), np.zeros(n)
     number = view.segment - view.segment[0]
-    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    starts = segment_starts(view.segment)
     seen = np.zeros(starts.size)
     idf = np.array([weight for _, weight in profile.weights])
     for taken, counts in view.grids([term for term, _ in profile.weights]):
@@ -4186,7 +4207,7 @@ class GrownColumns:
 
     def extend(self, values: Mapping[str, NDArray[np.float64]]) -> None:
         """Append values, as many to each column; columns that are not named get zeros."""
-        more = max((len(column) for column in values.values()), default=0)
+        more = max(map(len, values.values()), default=0)
         size = self._size + more
         if size > self._grid.shape[1]:
             grid = np.zeros((len(self._row), max(64, size, self._size * 3 // 2)))
@@ -4491,23 +4512,6 @@ _INDEX_FLAG_FIRST = 16
 _INDEX_PRIORS = ("novel", "standing", "first_person", "length", "tool")
 
 
-@dataclass(frozen=True, slots=True)
-class Relevance:
-    """Answer of the index.
-
-    Attributes:
-        values: Relevance in [0, 1], shape (n,); 0 where nothing speaks for a message.
-        signals: What each signal added to the log-odds, by name, each of shape (n,).
-        profile: The question as it was understood.
-        reaches: First and last message that hold each term of its weights.
-    """
-
-    values: NDArray[np.float64]
-    signals: dict[str, NDArray[np.float64]]
-    profile: QueryProfile
-    reaches: dict[str, tuple[int, int]]
-
-
 class RelevanceIndex:
     """Postings and facts of the messages of one conversation."""
 
@@ -4642,10 +4646,10 @@ class RelevanceIndex:
             parts |= term_parts(view, profile)
             parts |= group_parts(view, profile)
             self._add_question(parts, query, profile, n)
-        evidence = np.zeros(n)
+        evidence = self._add_models(parts, likeness, labels, n)
         for name in ("nearby", "kind", "kind_around", "date"):
-            evidence = np.maximum(evidence, parts.get(name, 0.0))
-        evidence = np.maximum(evidence, self._add_models(parts, likeness, labels, n))
+            if name in parts:
+                evidence = np.maximum(evidence, parts[name])
         if not evidence.any():
             return Relevance(np.zeros(n), parts, profile, reaches)
         parts |= {name: self._grown.column(name, n) for name in _INDEX_PRIORS}
@@ -4656,7 +4660,7 @@ class RelevanceIndex:
             score += part
         share = self.settings.vector_share if "vector" in parts else 1.0
         against = share * (self.settings.offset - score)
-        values = 1.0 / (1.0 + np.exp(np.clip(against, -500.0, 500.0)))
+        values = 1.0 / (1.0 + np.exp(np.minimum(np.maximum(against, -500.0), 500.0)))
         return Relevance(np.asarray(values), parts, profile, reaches)
 
     def bm25(self, query: TextAnalysis, *, upto: int | None = None) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from eunoe.domain.atom import Atom, atom_of
 from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.request import Request
 from eunoe.stages.excerpts import cut_excerpt
-from eunoe.stages.scoring.index import Relevance
+from eunoe.stages.scoring.profile import Relevance
 from eunoe.stages.scoring.words import look_up_words, split_words
 
 EXCERPT_LINE_TOKENS = 12

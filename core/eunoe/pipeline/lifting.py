@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from eunoe.pipeline.transcript import Transcript
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.cues import CUE_ANAPHOR, CUE_HISTORY
-from eunoe.stages.scoring.index import Relevance
+from eunoe.stages.scoring.profile import Relevance
 from eunoe.stages.scoring.words import look_up_words, split_words
 from eunoe.stages.structure.ghost import GHOST_TURNS, ghost_weights
 from eunoe.stages.structure.supersede import discount_superseded, superseded

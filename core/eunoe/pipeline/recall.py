@@ -25,8 +25,8 @@ from eunoe.stages.scoring.adjusting import (
     share_within_turns,
     weigh_tool_flow,
 )
-from eunoe.stages.scoring.index import Relevance
 from eunoe.stages.scoring.price import price_relevance
+from eunoe.stages.scoring.profile import Relevance
 from eunoe.stages.selection.candidates import SelectionCandidates
 from eunoe.stages.selection.selecting import select_items
 

@@ -2,9 +2,9 @@
 
 from eunoe.stages.scoring.analysis import TextAnalysis, analyse_text
 from eunoe.stages.scoring.gate import WindowCoverage, window_coverage
-from eunoe.stages.scoring.index import Relevance, RelevanceIndex
+from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.price import price_relevance
-from eunoe.stages.scoring.profile import QueryProfile
+from eunoe.stages.scoring.profile import QueryProfile, Relevance
 from eunoe.stages.scoring.scorers import (
     CompositeScorer,
     DecayScorer,

@@ -16,6 +16,7 @@ from eunoe.stages.scoring.signals import (
     inverse_frequency,
     length_norm,
     nearby_presence,
+    segment_starts,
     term_presence,
 )
 
@@ -72,7 +73,7 @@ class EvidenceView:
         parts = np.minimum(1.0, self.settings.k1 / self.norm.take(hits.messages))
         holders = np.zeros(len(asked))
         for place in range(len(asked)):
-            holders[place] = parts[hits.span(place)].sum()
+            holders[place] = np.add.reduce(parts[hits.span(place)])
         found = inverse_frequency(holders, self.size)
         self._place = {term: place for place, term in enumerate(asked)}
         self._hits = hits
@@ -123,7 +124,7 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
     n, s = view.size, view.settings
     near, hits, around = np.zeros(n), np.zeros(n), np.zeros(n)
     number = view.segment - view.segment[0]
-    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    starts = segment_starts(view.segment)
     seen = np.zeros(starts.size)
     idf = np.array([weight for _, weight in profile.weights])
     for taken, counts in view.grids([term for term, _ in profile.weights]):

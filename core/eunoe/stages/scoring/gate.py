@@ -9,8 +9,8 @@ import numpy as np
 
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.cues import CUE_FOLLOW_UP, CUE_RECALL, CUE_WANTS
-from eunoe.stages.scoring.index import Relevance, RelevanceIndex
-from eunoe.stages.scoring.profile import cues_of
+from eunoe.stages.scoring.index import RelevanceIndex
+from eunoe.stages.scoring.profile import Relevance, cues_of
 from eunoe.stages.scoring.vectors import beyond_chance
 
 GATE_FLOOR = 0.05

@@ -25,7 +25,7 @@ class GrownColumns:
 
     def extend(self, values: Mapping[str, NDArray[np.float64]]) -> None:
         """Append values, as many to each column; columns that are not named get zeros."""
-        more = max((len(column) for column in values.values()), default=0)
+        more = max(map(len, values.values()), default=0)
         size = self._size + more
         if size > self._grid.shape[1]:
             grid = np.zeros((len(self._row), max(64, size, self._size * 3 // 2)))

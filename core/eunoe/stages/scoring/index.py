@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ from eunoe.stages.scoring.evidence import (
 from eunoe.stages.scoring.grown import GrownColumns
 from eunoe.stages.scoring.people import SpeakerRegister
 from eunoe.stages.scoring.postings import TermPostings
-from eunoe.stages.scoring.profile import QueryProfile, cues_of, kind_of, meta_share
+from eunoe.stages.scoring.profile import QueryProfile, Relevance, cues_of, kind_of, meta_share
 from eunoe.stages.scoring.segments import SegmentTrack
 from eunoe.stages.scoring.settings import ScoringSettings
 from eunoe.stages.scoring.signals import bm25_column, inverse_frequency, length_norm
@@ -43,23 +42,6 @@ _INDEX_FLAG_TIME = 2
 _INDEX_FLAG_STANDING = 8
 _INDEX_FLAG_FIRST = 16
 _INDEX_PRIORS = ("novel", "standing", "first_person", "length", "tool")
-
-
-@dataclass(frozen=True, slots=True)
-class Relevance:
-    """Answer of the index.
-
-    Attributes:
-        values: Relevance in [0, 1], shape (n,); 0 where nothing speaks for a message.
-        signals: What each signal added to the log-odds, by name, each of shape (n,).
-        profile: The question as it was understood.
-        reaches: First and last message that hold each term of its weights.
-    """
-
-    values: NDArray[np.float64]
-    signals: dict[str, NDArray[np.float64]]
-    profile: QueryProfile
-    reaches: dict[str, tuple[int, int]]
 
 
 class RelevanceIndex:
@@ -196,10 +178,10 @@ class RelevanceIndex:
             parts |= term_parts(view, profile)
             parts |= group_parts(view, profile)
             self._add_question(parts, query, profile, n)
-        evidence = np.zeros(n)
+        evidence = self._add_models(parts, likeness, labels, n)
         for name in ("nearby", "kind", "kind_around", "date"):
-            evidence = np.maximum(evidence, parts.get(name, 0.0))
-        evidence = np.maximum(evidence, self._add_models(parts, likeness, labels, n))
+            if name in parts:
+                evidence = np.maximum(evidence, parts[name])
         if not evidence.any():
             return Relevance(np.zeros(n), parts, profile, reaches)
         parts |= {name: self._grown.column(name, n) for name in _INDEX_PRIORS}
@@ -210,7 +192,7 @@ class RelevanceIndex:
             score += part
         share = self.settings.vector_share if "vector" in parts else 1.0
         against = share * (self.settings.offset - score)
-        values = 1.0 / (1.0 + np.exp(np.clip(against, -500.0, 500.0)))
+        values = 1.0 / (1.0 + np.exp(np.minimum(np.maximum(against, -500.0), 500.0)))
         return Relevance(np.asarray(values), parts, profile, reaches)
 
     def bm25(self, query: TextAnalysis, *, upto: int | None = None) -> NDArray[np.float64]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.cues import (
     CUE_ANAPHOR,
@@ -67,6 +70,23 @@ class QueryProfile:
     def anaphora(self) -> bool:
         """Whether it leans on a pronoun such as "it" or "that"."""
         return bool(self.cues & CUE_ANAPHOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Answer of the index.
+
+    Attributes:
+        values: Relevance in [0, 1], shape (n,); 0 where nothing speaks for a message.
+        signals: What each signal added to the log-odds, by name, each of shape (n,).
+        profile: The question as it was understood.
+        reaches: First and last message that hold each term of its weights.
+    """
+
+    values: NDArray[np.float64]
+    signals: dict[str, NDArray[np.float64]]
+    profile: QueryProfile
+    reaches: dict[str, tuple[int, int]]
 
 
 @lru_cache(maxsize=32)

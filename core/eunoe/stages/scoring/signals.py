@@ -81,13 +81,15 @@ def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float
 def box_sum(values: SignalColumn, first: SegmentColumn, after: SegmentColumn) -> SignalColumn:
     """Sum over the messages ``first[i] .. after[i] - 1`` for every message i, shape (..., n)."""
     running = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
-    np.cumsum(values, axis=-1, out=running[..., 1:])
+    values.cumsum(axis=-1, out=running[..., 1:])
     return np.asarray(running.take(after, axis=-1) - running.take(first, axis=-1))
 
 
 def segment_starts(segment: SegmentColumn) -> SegmentColumn:
     """Index of the first message of each segment, shape (segments,)."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.flatnonzero(np.diff(segment)) + 1])
+    fresh = np.ones(segment.shape[0], dtype=np.bool_)
+    fresh[1:] = segment[1:] != segment[:-1]
+    return fresh.nonzero()[0]
 
 
 def date_closeness(
@@ -121,14 +123,16 @@ class Surroundings:
     def __init__(
         self, segment: SegmentColumn, length: SignalColumn, *, reach: int, k1: float, b: float
     ) -> None:
-        starts = segment_starts(segment)
-        ends = np.append(starts[1:], segment.shape[0])
+        size = segment.shape[0]
+        bounds = np.empty(int(segment[-1] - segment[0]) + 2, dtype=np.int64)
+        bounds[:-1], bounds[-1] = segment_starts(segment), size
         number = segment - segment[0]
-        place = np.arange(segment.shape[0])
-        self._first = np.maximum(place - reach, starts[number])
-        self._after = np.minimum(place + reach + 1, ends[number])
+        place = np.arange(size)
+        self._first = np.maximum(place - reach, bounds.take(number))
+        self._after = np.minimum(place + reach + 1, bounds.take(number + 1))
         total = box_sum(length, self._first, self._after)
-        self._norm = length_norm(total, k1, b, max(1.0, float(total.mean())))
+        mean = float(np.add.reduce(total)) / size
+        self._norm = length_norm(total, k1, b, max(1.0, mean))
 
     def presence(self, counts: SignalColumn) -> SignalColumn:
         """Saturated presence of terms in the surroundings of every message, shape (terms, n).
