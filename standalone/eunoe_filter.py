@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 137 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 d949ad9272304984bf3c147e13e9aa9e67690683656566a5dfdb371dcdb165f9
+# sources sha256 adefd6c82e3f4bdab40019844b94a7fbe90fd714e907d2fda526252aec3de4f3
 
 from __future__ import annotations
 
@@ -765,6 +765,9 @@ class Embedder(Protocol):
 
     Synchronous and safe across threads. The same text gives the same vector, and embedders of one
     name give the same vectors: both may be remembered by name and text for ever.
+
+    One that is told apart what is asked and what is searched may have ``embed_question(texts)``,
+    too; it is used for the question of a request.
     """
 
     @property
@@ -5328,6 +5331,9 @@ class HistoryEmbedder:
         if not 0 < timeout < float("inf"):
             raise SettingsError("embed_timeout", timeout, "seconds, above 0, finite")
         self._embedder, self._memory, self._name = embedder, memory, embedder.name
+        asks = getattr(embedder, "embed_question", None)
+        self._embed_question = asks if asks is not None else embedder.embed
+        self._asked_name = f"{self._name}, asked" if asks is not None else self._name
         self._in_request, self._timeout, self._clock = in_request, timeout, clock
         self._dimension = embedder.dimension
         self._waiting: dict[str, None] = {}
@@ -5386,7 +5392,8 @@ class HistoryEmbedder:
         """Embed what is missing of a history now; True if all of it has a vector then."""
         missing = self._missing(entries)
         for start in range(0, len(missing), EMBED_BATCH):
-            if expired() or not self._embed(missing[start : start + EMBED_BATCH]):
+            batch = missing[start : start + EMBED_BATCH]
+            if expired() or not self._embed(batch, self._embedder.embed, self._name):
                 return False
         return True
 
@@ -5417,13 +5424,24 @@ class HistoryEmbedder:
         texts = dict.fromkeys(e.meant() for e in entries)
         return [text for text in texts if text and self._find(text) is None]
 
+    def embed_question(self, question: ContentEntry) -> bool:
+        """Embed a question now, for as long as it takes; True if it has a vector then."""
+        text = question.meant()
+        return not text or self._find_asked(text) is not None or self._embed_asked(text)
+
+    def _find_asked(self, text: str) -> NDArray[np.float32] | None:
+        return self._memory.get((self._asked_name, text)) if text else None
+
+    def _embed_asked(self, text: str) -> bool:
+        return self._embed([text], self._embed_question, self._asked_name)
+
     def _question_vector(self, text: str) -> NDArray[np.float32] | None:
-        found = self._find(text)
+        found = self._find_asked(text)
         if found is not None or not text:
             return found
         if self._in_request:
-            self._embed([text])
-            return self._find(text)
+            self._embed_asked(text)
+            return self._find_asked(text)
         with self._idle:
             if self._asking >= _EMBED_MOST_ASKING:
                 return None
@@ -5432,7 +5450,7 @@ class HistoryEmbedder:
 
         def ask() -> None:
             try:
-                self._embed([text])
+                self._embed_asked(text)
             finally:
                 with self._idle:
                     self._asking -= 1
@@ -5440,7 +5458,7 @@ class HistoryEmbedder:
 
         threading.Thread(target=ask, name="eunoe-embed-question", daemon=True).start()
         done.wait(self._timeout)
-        return self._find(text)
+        return self._find_asked(text)
 
     def _work(self) -> None:
         while True:
@@ -5450,18 +5468,18 @@ class HistoryEmbedder:
                     self._working = False
                     self._idle.notify_all()
                     return
-            good = self._embed(batch)
+            good = self._embed(batch, self._embedder.embed, self._name)
             with self._idle:
                 for text in batch if good else list(self._waiting):
                     self._waiting.pop(text, None)
 
-    def _embed(self, texts: list[str]) -> bool:
-        """Ask for vectors and remember them; False after a fault."""
+    def _embed(self, texts: list[str], ask: Callable[[list[str]], Any], name: str) -> bool:
+        """Ask for vectors and remember them by this name; False after a fault."""
         with self._idle:
             if self._clock() < self._closed_until:
                 return False
         try:
-            vectors = self._embedder.embed(texts)
+            vectors = ask(texts)
             if len(vectors) != len(texts):
                 raise ValueError(f"{len(vectors)} vectors for {len(texts)} texts")  # noqa: TRY301
         except Exception as error:  # whatever it is, the request goes on without vectors
@@ -5471,7 +5489,7 @@ class HistoryEmbedder:
             vector = unit_vector(values)
             if vector is not None:
                 size = vector.nbytes + 2 * len(text) + _EMBED_OVERHEAD_BYTES
-                self._memory.put((self._name, text), vector, size)
+                self._memory.put((name, text), vector, size)
         with self._idle:
             self._faults = 0
         return True
@@ -5678,6 +5696,7 @@ class Advisers:
         done = True
         if self.embedder is not None:
             done = self.embedder.embed_all([*entries, *([question] if question else [])])
+            done = done and (question is None or self.embedder.embed_question(question))
         if self.labeller is not None and question is not None:
             done = self.labeller.prepare(entries, question) and done
         return done
@@ -8461,6 +8480,70 @@ class ChatLabeller(PromptLabeller):
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.hostfacts: What can be learnt from the running Open WebUI, if there is one; nothing of it is required.
+
+# Since this version the host calls `request` before every model call, with tools and documents in.
+_REQUEST_HOOK_SINCE = (0, 11, 2)
+
+
+def host_runs_request_hook() -> bool:
+    """Whether the host in this process calls `Filter.request`; False where none is running."""
+    environment = sys.modules.get("open_webui.env")
+    return _host_version(getattr(environment, "VERSION", "")) >= _REQUEST_HOOK_SINCE
+
+
+def _host_version(text: object) -> tuple[int, ...]:
+    """The leading numbers of a version: "0.12.4-dev" is (0, 12, 4)."""
+    numbers: list[int] = []
+    for part in str(text).split(".")[:3]:
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if not digits:
+            break
+        numbers.append(int(digits))
+    return tuple(numbers)
+
+
+async def stored_model_prompt(model_id: str) -> str:
+    """System prompt that the host will put before the chat for this model; empty if none.
+
+    Only needed before 0.11.2, where the filter runs before the host works it out. The call is
+    synchronous there before 0.9 and asynchronous since.
+    """
+    models = getattr(sys.modules.get("open_webui.models.models"), "Models", None)
+    if models is None or not model_id:
+        return ""
+    entry = models.get_model_by_id(model_id)
+    if inspect.isawaitable(entry):
+        entry = await entry
+    params = getattr(entry, "params", None)
+    dump = getattr(params, "model_dump", None)
+    plain = dump() if dump else params
+    return str(plain.get("system") or "") if isinstance(plain, Mapping) else ""
+
+
+def base_entry(request: Any, model_id: str) -> Mapping[str, Any]:
+    """The host's entry of a model, found through the request's application; empty if unknown."""
+    models = _host_state(request, "MODELS")
+    entry = models.get(model_id) if models and model_id else None
+    return entry if isinstance(entry, Mapping) else {}
+
+
+def host_embedding(request: Any) -> Any:
+    """The host's function from texts to vectors, which it uses for documents; None without one."""
+    return _host_state(request, "EMBEDDING_FUNCTION")
+
+
+def host_embedding_prefix(kind: str) -> str:
+    """What the host sets before a QUERY or a CONTENT that it embeds; empty for nothing."""
+    settings = sys.modules.get("open_webui.config")
+    return str(getattr(settings, f"RAG_EMBEDDING_{kind}_PREFIX", None) or "")
+
+
+def _host_state(request: Any, name: str) -> Any:
+    return getattr(getattr(getattr(request, "app", None), "state", None), name, None)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe_openwebui.hostembedder: The host's own embedding model, as the administrator set it for documents.
 
 HOST_EMBED_SECONDS = 30.0
@@ -8491,8 +8574,19 @@ class HostEmbedder:
         Raises:
             BackendError: there is none in time.
         """
+        return self._ask(texts, host_embedding_prefix("CONTENT"))
+
+    def embed_question(self, texts: Sequence[str]) -> Any:
+        """One vector for each question, with the prefix that the operator set for queries.
+
+        Raises:
+            BackendError: there is none in time.
+        """
+        return self._ask(texts, host_embedding_prefix("QUERY"))
+
+    def _ask(self, texts: Sequence[str], prefix: str) -> Any:
         sent = [text[:_HOST_CHARACTERS].encode("utf-8", "replace").decode() for text in texts]
-        answer = self.function(sent)
+        answer = self.function(sent, prefix=prefix) if prefix else self.function(sent)
         if inspect.isawaitable(answer):
             waiting = asyncio.run_coroutine_threadsafe(_awaited(answer), self.loop)
             try:
@@ -8882,6 +8976,8 @@ class FilterUserValves(ForgivingModel):
 # eunoe_openwebui.advisers: The models that the valves name: what embeds, and what labels. Off unless asked for.
 
 _ADVISERS_REMEMBERED = 8
+_LONGEST_WAIT = 0.3
+"""Share of the deadline that a request waits for a vector at most: the rest is for choosing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -8928,7 +9024,9 @@ class AdviserShelf:
         with self._lock:
             faults = tuple(text for text in (fault, wrong) if text and text not in self._told)
             self._told.update(faults)
-        return FilterAdvisers(embedder, labeller, valves.embedding_seconds, faults)
+        most = _LONGEST_WAIT * valves.deadline_seconds
+        seconds = min(valves.embedding_seconds, most)
+        return FilterAdvisers(embedder, labeller, seconds, faults)
 
     def _embedder(
         self, valves: FilterValves, host: Any, loop: asyncio.AbstractEventLoop | None
@@ -16232,64 +16330,6 @@ def with_flags_in_front(
             result[place] = with_first_text(result[place], whole)
             break
     return result
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.hostfacts: What can be learnt from the running Open WebUI, if there is one; nothing of it is required.
-
-# Since this version the host calls `request` before every model call, with tools and documents in.
-_REQUEST_HOOK_SINCE = (0, 11, 2)
-
-
-def host_runs_request_hook() -> bool:
-    """Whether the host in this process calls `Filter.request`; False where none is running."""
-    environment = sys.modules.get("open_webui.env")
-    return _host_version(getattr(environment, "VERSION", "")) >= _REQUEST_HOOK_SINCE
-
-
-def _host_version(text: object) -> tuple[int, ...]:
-    """The leading numbers of a version: "0.12.4-dev" is (0, 12, 4)."""
-    numbers: list[int] = []
-    for part in str(text).split(".")[:3]:
-        digits = part[: len(part) - len(part.lstrip("0123456789"))]
-        if not digits:
-            break
-        numbers.append(int(digits))
-    return tuple(numbers)
-
-
-async def stored_model_prompt(model_id: str) -> str:
-    """System prompt that the host will put before the chat for this model; empty if none.
-
-    Only needed before 0.11.2, where the filter runs before the host works it out. The call is
-    synchronous there before 0.9 and asynchronous since.
-    """
-    models = getattr(sys.modules.get("open_webui.models.models"), "Models", None)
-    if models is None or not model_id:
-        return ""
-    entry = models.get_model_by_id(model_id)
-    if inspect.isawaitable(entry):
-        entry = await entry
-    params = getattr(entry, "params", None)
-    dump = getattr(params, "model_dump", None)
-    plain = dump() if dump else params
-    return str(plain.get("system") or "") if isinstance(plain, Mapping) else ""
-
-
-def base_entry(request: Any, model_id: str) -> Mapping[str, Any]:
-    """The host's entry of a model, found through the request's application; empty if unknown."""
-    models = _host_state(request, "MODELS")
-    entry = models.get(model_id) if models and model_id else None
-    return entry if isinstance(entry, Mapping) else {}
-
-
-def host_embedding(request: Any) -> Any:
-    """The host's function from texts to vectors, which it uses for documents; None without one."""
-    return _host_state(request, "EMBEDDING_FUNCTION")
-
-
-def _host_state(request: Any, name: str) -> Any:
-    return getattr(getattr(getattr(request, "app", None), "state", None), name, None)
 
 
 # --------------------------------------------------------------------------------------------------
