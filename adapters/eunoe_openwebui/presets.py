@@ -29,9 +29,9 @@ FILTER_PRESETS = {
         recall="auto",
         context_percent=85,
         cut_at_percent=100,
-        cut_to_percent=35,
+        cut_to_percent=30,
         recall_percent=15,
-        deep_recall_percent=80,
+        deep_recall_percent=87,
     ),
     "saver": FilterPreset(
         policy="stable",
@@ -49,7 +49,7 @@ FILTER_PRESETS = {
         cut_at_percent=100,
         cut_to_percent=60,
         recall_percent=30,
-        deep_recall_percent=80,
+        deep_recall_percent=87,
     ),
     "window": FilterPreset(
         policy="window",

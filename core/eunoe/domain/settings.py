@@ -27,6 +27,7 @@ _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "recall_share": (0.0, 0.95),
     "reserve_share": (0.0, 0.5),
     "deep_recall_share": (0.0, 0.95),
+    "recall_worth": (0.1, 1.0),
     "recall_floor": (0.0, 1.0),
     "cost_exponent": (0.0, 1.0),
     "pair_coherence": (0.0, 1.0),
@@ -49,6 +50,8 @@ class Settings:
         low_water: share of the room that a cut leaves, in [0.05, 0.95], below ``high_water``.
         recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.
         recall_tokens: tokens that recalled text may take: evidence needs so many, in any room.
+        recall_worth: share of the relevance that so many tokens would bring back, in [0.1, 1], at
+            which no more is recalled: a question that few messages speak to takes fewer tokens.
         recall_share: share of the room that it may take where that is more, in [0, 0.95].
         reserve_share: share of the room that the window leaves free for recall, in [0, 0.5].
         deep_recall_share: share of the room that it may take at most, in [0, 0.95]: if the room
@@ -78,12 +81,13 @@ class Settings:
 
     policy: str = "stable"
     high_water: float = 1.0
-    low_water: float = 0.35
+    low_water: float = 0.3
     recall: Literal["auto", "always", "never"] = "auto"
-    recall_tokens: int = 3200
+    recall_tokens: int = 4800
+    recall_worth: float = 0.97
     recall_share: float = 0.15
     reserve_share: float = 0.2
-    deep_recall_share: float = 0.8
+    deep_recall_share: float = 0.87
     recall_floor: float = 0.005
     cost_exponent: float = 0.75
     pair_coherence: float | None = None

@@ -14,6 +14,7 @@ from eunoe.domain.atom import Atom
 from eunoe.domain.message import Message
 from eunoe.domain.report import Certificate
 from eunoe.pipeline.arrangement import spoken_text
+from eunoe.pipeline.calling import calls_tools, select_for_calls
 from eunoe.pipeline.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
 from eunoe.pipeline.lifting import lift_by_cues
 from eunoe.pipeline.request import Request
@@ -154,7 +155,10 @@ def choose_atoms(
         return Choice()
     cost = request.transcript.atom_tokens.view()[places]
     utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
-    selection = select_items(SelectionCandidates.of(utility, cost, room), exponent=0.0)
+    if calls_tools(request, stop):
+        selection = select_for_calls(request, places, worth, cost, room)
+    else:
+        selection = select_items(SelectionCandidates.of(utility, cost, room), exponent=0.0)
     pool = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
     left = budget - BLOCK_TOKENS - int(selection.cost)
     excerpts, gone = fill_with_excerpts(request, pool, left)
@@ -170,16 +174,37 @@ def choose_atoms(
     )
 
 
-def worth_within(
-    request: Request, scored: Scored, start: int, stop: int, budgets: Sequence[int]
-) -> list[float]:
-    """About how much relevance each budget would bring back; a cheap bound, no selection."""
+@dataclass(frozen=True, slots=True, eq=False)
+class WorthCurve:
+    """About how much relevance a budget would bring back: a cheap bound, no selection.
+
+    Attributes:
+        spent: shape (n,), tokens of the first few candidates, the best first.
+        gained: shape (n,), their relevance.
+    """
+
+    spent: NDArray[np.int64]
+    gained: NDArray[np.float64]
+
+    def within(self, budget: int) -> float:
+        """Relevance that so many tokens bring back, the framing of the block included."""
+        fit = int(self.spent.searchsorted(budget - BLOCK_TOKENS, side="right"))
+        return float(self.gained[fit - 1]) if fit else 0.0
+
+    def tokens_for(self, worth: float) -> int:
+        """Tokens that bring back so much relevance; those of all candidates if they do not."""
+        if not len(self.gained):
+            return 0
+        place = min(int(self.gained.searchsorted(worth)), len(self.gained) - 1)
+        return int(self.spent[place]) + BLOCK_TOKENS
+
+
+def worth_curve(request: Request, scored: Scored, start: int, stop: int) -> WorthCurve:
+    """The curve of the atoms in ``[start, stop)`` that could be quoted."""
     places, worth = _candidate_atoms(request, scored, start, stop, quoted=True)
     cost = request.transcript.atom_tokens.view()[places]
     order = np.argsort(-price_relevance(worth, cost), kind="stable")
-    spent, gained = np.cumsum(cost[order]), np.cumsum(worth[order])
-    fit = spent.searchsorted(np.array(budgets) - BLOCK_TOKENS, side="right")
-    return [float(gained[k - 1]) if k else 0.0 for k in fit.tolist()]
+    return WorthCurve(np.cumsum(cost[order]), np.cumsum(worth[order]))
 
 
 def _candidate_atoms(
@@ -193,7 +218,8 @@ def _candidate_atoms(
     open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
     if quoted and worth.size:
         open_atoms &= worth >= request.settings.recall_floor * worth.max()
-    open_atoms &= worth > 0
+    if quoted or not calls_tools(request, stop):
+        open_atoms &= worth > 0
     dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
     for i in (*request.kept_by_flag, *dropped):
         if i < len(scored.values):

@@ -20,6 +20,7 @@ from eunoe.pipeline.memory import ChatMemory, ContentEntry, ContentMemory, Grown
 from eunoe.pipeline.opinion_memory import OpinionMemory
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.scoring.index import RelevanceIndex
+from eunoe.stages.scoring.live_values import ValueRows
 from eunoe.stages.scoring.term_rows import TermRows
 from eunoe.stages.scoring.vectors import VectorTable
 from eunoe.stages.window import Timeline
@@ -67,6 +68,7 @@ class Transcript(Grown):
         used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call,
             ``loose_ids`` by results that found no call.
         thinking_mode: some message carries the reasoning that a provider wants back.
+        first_call: place of the first message that calls a tool; None if none does.
     """
 
     def __init__(self, counted_by: str) -> None:
@@ -90,6 +92,8 @@ class Transcript(Grown):
         self.repeated_ids: set[str | None] = set()
         self.loose_ids: set[str | None] = set()
         self.thinking_mode = False
+        self.first_call: int | None = None
+        self.values = ValueRows()
 
     def opens(self, entries: Sequence[ContentEntry]) -> bool:
         """Whether all its messages open the given list, and a turn ends there in that list too."""
@@ -112,6 +116,9 @@ class Transcript(Grown):
             [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
         )
         self.thinking_mode = self.thinking_mode or any(m.shape.reasoning_field for m in messages)
+        if self.first_call is None:
+            calling = (start + i for i, m in enumerate(messages) if m.calls)
+            self.first_call = next(calling, None)
         note_call_ids([m for m in messages if m.calls], self.called_ids, self.repeated_ids)
         bounds = [start + b for b in turn_bounds(messages)]
         atoms: list[Atom] = []

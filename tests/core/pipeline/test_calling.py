@@ -1,0 +1,60 @@
+"""In a chat with tools the values that calls may pass come back, though no question names them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ask import ask, sent_by
+from judge import faults, said
+from strategies import assistant, calling, result, user
+
+FILLER = "That is all there is to say about it, and it was said in many words before. " * 3
+
+
+def lookup(k, text):
+    return [calling(f"call_{k}"), result(f"call_{k}", text)]
+
+
+def chat(question="Yes, please go on."):
+    """Four look-ups, two of which hold the same values, and talk without any."""
+    return [
+        user("I want to change my booking."),
+        *lookup(1, "user_id ann_lee_3817, reservation HATH22, paid by card_7719"),
+        assistant("I see your booking."),
+        user("Good."),
+        *lookup(2, "reservation HATH22 again, user_id ann_lee_3817, card_7719"),
+        assistant(FILLER),
+        user("And the flights?"),
+        *lookup(3, "flights HAT271 and HAT039, seats left on 2024-05-19"),
+        assistant(FILLER),
+        user("Thanks."),
+        assistant(FILLER),
+        user(question),
+    ]
+
+
+def test_the_values_come_back():
+    answer = ask(chat(), 240, policy="relevance")
+    text = "\n".join(map(said, sent_by(answer)))
+    missing = [v for v in ("ann_lee_3817", "HATH22", "card_7719", "HAT271") if v not in text]
+    assert missing == []
+    assert faults(sent_by(answer), "openai") == []
+
+
+def test_values_that_are_there_bring_nothing_a_second_time():
+    answer = ask(chat(), 240, policy="relevance")
+    text = "\n".join(map(said, sent_by(answer)))
+    assert text.count("card_7719") == 1
+
+
+def test_what_the_question_asks_for_comes_first():
+    asked = chat("What was on seats left on 2024-05-19?")
+    answer = ask(asked, 140, policy="relevance")
+    assert "HAT271" in "\n".join(map(said, sent_by(answer)))
+
+
+@pytest.mark.parametrize("policy", ["stable", "relevance"])
+def test_certificates_hold(policy):
+    for budget in range(100, 500, 50):
+        certificate = ask(chat("And HAT271?"), budget, policy=policy).report.certificate
+        assert certificate is None or certificate.value <= certificate.upper_bound + 1e-9
