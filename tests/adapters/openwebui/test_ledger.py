@@ -94,7 +94,7 @@ def test_a_model_whose_cache_gives_nothing_back_is_not_said_to(plugin: Any) -> N
 def test_the_first_request_of_a_chat_teaches_nothing_about_the_cache(plugin: Any) -> None:
     turns = [{"role": "user", "content": f"{n} " + WORDS * 60} for n in range(60)]
     metadata: dict[str, Any] = {"chat_id": "imported"}
-    given = {"valves": {"max_tokens": 4000}, "__metadata__": metadata}
+    given = {"valves": {"max_tokens": 6000}, "__metadata__": metadata}
     plugin.call("request", {"model": "gpt-4o", "messages": turns}, **given)
     usage = {"prompt_tokens": metadata["eunoe"]["counted"]}
     answer = {"role": "assistant", "content": "Yes.", "usage": usage}
