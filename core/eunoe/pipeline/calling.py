@@ -1,4 +1,4 @@
-"""The choice in a chat with tools: relevance to the question, and values that calls may pass.
+"""The choice in a chat that acts through tools: relevance, and values that calls may pass.
 
 A question seldom names the ids, codes and names that the calls it leads to will pass, so relevance
 alone leaves them out. The more values a choice covers, the fewer calls lack theirs.
@@ -22,12 +22,12 @@ from eunoe.stages.selection.value_coverage import ValueObjective
 _RELEVANCE_OVER_VALUES = 3.0
 """What the most relevant candidate is worth, in units of the values of an average one."""
 _VALUES_EXPONENT = 0.5
+_ACTING_SHARE = 0.25
 
 
-def calls_tools(request: Request, stop: int) -> bool:
-    """Whether a tool was called before a place."""
-    first = request.transcript.first_call
-    return first is not None and first < stop
+def acts_by_tools(transcript: Transcript) -> bool:
+    """Whether at least a quarter of the finished messages are calls or results."""
+    return transcript.tool_messages >= max(1.0, _ACTING_SHARE * len(transcript.entries))
 
 
 def select_for_calls(

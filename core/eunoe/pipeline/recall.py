@@ -14,7 +14,7 @@ from eunoe.domain.atom import Atom
 from eunoe.domain.message import Message
 from eunoe.domain.report import Certificate
 from eunoe.pipeline.arrangement import spoken_text
-from eunoe.pipeline.calling import calls_tools, select_for_calls
+from eunoe.pipeline.calling import acts_by_tools, select_for_calls
 from eunoe.pipeline.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
 from eunoe.pipeline.lifting import lift_by_cues
 from eunoe.pipeline.request import Request
@@ -155,7 +155,7 @@ def choose_atoms(
         return Choice()
     cost = request.transcript.atom_tokens.view()[places]
     utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
-    if calls_tools(request, stop):
+    if acts_by_tools(request.transcript):
         selection = select_for_calls(request, places, worth, cost, room)
     else:
         selection = select_items(SelectionCandidates.of(utility, cost, room), exponent=0.0)
@@ -218,7 +218,7 @@ def _candidate_atoms(
     open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
     if quoted and worth.size:
         open_atoms &= worth >= request.settings.recall_floor * worth.max()
-    if quoted or not calls_tools(request, stop):
+    if quoted or not acts_by_tools(request.transcript):
         open_atoms &= worth > 0
     dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
     for i in (*request.kept_by_flag, *dropped):

@@ -68,7 +68,7 @@ class Transcript(Grown):
         used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call,
             ``loose_ids`` by results that found no call.
         thinking_mode: some message carries the reasoning that a provider wants back.
-        first_call: place of the first message that calls a tool; None if none does.
+        tool_messages: how many messages call a tool or bring a result.
     """
 
     def __init__(self, counted_by: str) -> None:
@@ -92,7 +92,7 @@ class Transcript(Grown):
         self.repeated_ids: set[str | None] = set()
         self.loose_ids: set[str | None] = set()
         self.thinking_mode = False
-        self.first_call: int | None = None
+        self.tool_messages = 0
         self.values = ValueRows()
 
     def opens(self, entries: Sequence[ContentEntry]) -> bool:
@@ -116,9 +116,7 @@ class Transcript(Grown):
             [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
         )
         self.thinking_mode = self.thinking_mode or any(m.shape.reasoning_field for m in messages)
-        if self.first_call is None:
-            calling = (start + i for i, m in enumerate(messages) if m.calls)
-            self.first_call = next(calling, None)
+        self.tool_messages += sum(1 for m in messages if m.calls or m.is_result)
         note_call_ids([m for m in messages if m.calls], self.called_ids, self.repeated_ids)
         bounds = [start + b for b in turn_bounds(messages)]
         atoms: list[Atom] = []
