@@ -285,5 +285,6 @@ def _clip_one(request: Request, view: View, i: int, target: int) -> int:
 
 def list_tokens(request: Request) -> int:
     """Tokens of the input as it was given, list framing included."""
-    line = request.timeline
-    return int(line.tokens[-1]) + (LIST_TOKENS if request.entries else 0)
+    finished = int(request.transcript.tokens_before.view()[-1])
+    newest = sum([e.tokens for e in request.entries[request.turn_start :]])
+    return finished + newest + (LIST_TOKENS if request.entries else 0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from eunoe.domain.report import DecisionList, Fate, Overrun, Report
 from eunoe.pipeline.request import Request
 from eunoe.pipeline.view import Built, View, fates_of
@@ -21,8 +23,9 @@ def make_report(
         overrun: what did not fit, if it went on anyway.
         before: tokens of the input, list framing included.
     """
-    line = request.timeline
-    tokens: Sequence[int] = line.tokens[1:] - line.tokens[:-1]  # type: ignore[assignment]
+    before_each = request.transcript.tokens_before.view()
+    newest = np.array([e.tokens for e in request.entries[request.turn_start :]], dtype=np.int64)
+    tokens: Sequence[int] = np.concatenate([np.diff(before_each), newest])  # type: ignore[assignment]
     counter, size = request.counter, len(request.entries)
     fates = (
         dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,10 @@ _MOST_COUNTERS = 4
 class GrowingColumn:
     """A column of whole numbers that grows at its end, doubling its room."""
 
-    def __init__(self) -> None:
+    def __init__(self, values: Sequence[int] = ()) -> None:
         self._values = np.zeros(64, dtype=np.int64)
         self._size = 0
+        self.extend(values)
 
     def extend(self, values: Sequence[int]) -> None:
         """Append some values."""
@@ -46,6 +47,10 @@ class GrowingColumn:
             self._values = grown
         self._values[self._size : needed] = values
         self._size = needed
+
+    def add_up(self, values: Sequence[int]) -> None:
+        """Append the running sum: the last value and what is added to it."""
+        self.extend(list(accumulate(values, initial=int(self._values[self._size - 1])))[1:])
 
     def view(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Shape (n,); not to be written to."""
@@ -59,6 +64,8 @@ class Transcript(Grown):
     """The finished turns of one chat.
 
     Attributes:
+        tokens_before: tokens of all messages before each place, the end included;
+            ``system_tokens_before``: those of system messages alone.
         turns: places where the turns begin; the first turn begins at 0, whoever speaks.
         atoms: the atoms of the finished turns, in order; the columns beside them say where each
             begins, its tokens, and whether it is a system message.
@@ -73,8 +80,8 @@ class Transcript(Grown):
 
     def __init__(self, counted_by: str) -> None:
         super().__init__(counted_by)
-        self.tokens = GrowingColumn()
-        self.system_tokens = GrowingColumn()
+        self.tokens_before = GrowingColumn([0])
+        self.system_tokens_before = GrowingColumn([0])
         self.turns = GrowingColumn()
         self.requests = GrowingColumn()
         self.turn_of_message = GrowingColumn()
@@ -110,8 +117,9 @@ class Transcript(Grown):
         start, first_turn = len(self.entries), len(self.turns)
         self.note_entries(entries)
         messages = self.messages[start:]
-        self.tokens.extend([e.tokens for e in entries])
-        self.system_tokens.extend([e.tokens if e.message.is_system else 0 for e in entries])
+        own, systems = token_columns(entries)
+        self.tokens_before.add_up(own)
+        self.system_tokens_before.add_up(systems)
         self.requests.extend(
             [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
         )
@@ -208,23 +216,28 @@ def last_turn_start(entries: Sequence[ContentEntry]) -> int:
     return 0
 
 
+def token_columns(entries: Sequence[ContentEntry]) -> tuple[list[int], list[int]]:
+    """Tokens of each message, and the same with 0 for all but system messages."""
+    own = [e.tokens for e in entries]
+    return own, [e.tokens if e.message.is_system else 0 for e in entries]
+
+
 def forced_tokens(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> int:
     """Tokens of what may not be cut: system messages, the current turn, the list's framing."""
-    systems = int(transcript.system_tokens.view().sum())
+    systems = int(transcript.system_tokens_before.view()[-1])
     return systems + sum(e.tokens for e in open_turn) + LIST_FRAMING
 
 
 def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> Timeline:
     """The chat as the window sees it: the finished turns and the current one."""
     base = len(transcript.entries)
-    own = np.array([e.tokens for e in open_turn], dtype=np.int64)
-    system = np.array([e.tokens if e.message.is_system else 0 for e in open_turn], dtype=np.int64)
+    own, systems = token_columns(open_turn)
     asked = [
         base + i for i, e in enumerate(open_turn) if e.message.role == "assistant" and base + i
     ]
     return Timeline(
-        tokens=_running_sum(transcript.tokens, own),
-        system_tokens=_running_sum(transcript.system_tokens, system),
+        tokens=_longer_sum(transcript.tokens_before, own),
+        system_tokens=_longer_sum(transcript.system_tokens_before, systems),
         turn_starts=_longer(transcript.turns, [base] if open_turn else []),
         requests=_longer(transcript.requests, asked),
     )
@@ -234,12 +247,9 @@ def _longer(column: GrowingColumn, more: list[int]) -> NDArray[np.int64]:
     return np.concatenate([column.view(), np.array(more, dtype=np.int64)])
 
 
-def _running_sum(
-    column: GrowingColumn, more: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    total = np.zeros(len(column) + len(more) + 1, dtype=np.int64)
-    np.cumsum(np.concatenate([column.view(), more]), out=total[1:])
-    return total
+def _longer_sum(column: GrowingColumn, more: list[int]) -> NDArray[np.int64]:
+    before = column.view()
+    return np.concatenate([before[:-1], list(accumulate(more, initial=int(before[-1])))])
 
 
 class PipelineMemory:

@@ -119,9 +119,9 @@ class TextAnalysis:
         self.stamp = stamp
         self.words = words
         self.marks = marks
-        dated = "" if marks & MARK_TIME else _analysis_dated(self.body, marks)
         self.timed = marks & MARK_TIME != 0 or (
-            dated != "" and has_date(dated, months=marks & MARK_MONTH != 0)
+            _analysis_may_date(marks)
+            and has_date(self.body[:_ANALYSIS_DATED], months=marks & MARK_MONTH != 0)
         )
         self.standing = role == "user" and marks & MARK_STANDING != 0 and self._sets_rule()
 
@@ -253,15 +253,15 @@ def _analysis_entities(entries: list[WordEntry]) -> tuple[str, ...]:
     return tuple(found)[:_ANALYSIS_ENTITIES]
 
 
-def _analysis_dated(body: str, marks: int) -> str:
-    """Where to look for dates; without the name of a month, a year and a "月" there is none."""
-    dates = marks & MARK_MONTH or marks & _ANALYSIS_DATE_MARKS == _ANALYSIS_DATE_MARKS
-    return body[:_ANALYSIS_DATED] if dates else ""
+def _analysis_may_date(marks: int) -> bool:
+    """Whether there can be a date; without the name of a month, a year and a "月" there is none."""
+    return marks & MARK_MONTH != 0 or marks & _ANALYSIS_DATE_MARKS == _ANALYSIS_DATE_MARKS
 
 
 def _analysis_facts(body: str, marks: int) -> TextFacts:
     entries = look_up_words(split_words(body))
-    dates = find_dates(_analysis_dated(body, marks), months=marks & MARK_MONTH != 0)
+    dated = body[:_ANALYSIS_DATED] if _analysis_may_date(marks) else ""
+    dates = find_dates(dated, months=marks & MARK_MONTH != 0)
     return TextFacts(
         dates=dates,
         entities=_analysis_entities(entries) if marks & _ANALYSIS_NAME_MARKS else (),

@@ -37,7 +37,9 @@ class WordMemo(dict[str, WordEntry]):
     """Entries by word, made when they are first asked for.
 
     Bounded in bytes (estimated from the number of terms): two generations, the older one is dropped
-    when the younger one is full. Safe across threads: a lost race costs making an entry again,
+    when the younger one is full. Words with a number behind a hyphen ("ticket-4711") are made each
+    time: that is quick, few of them come again, and remembered they would crowd out the rest. Safe
+    across threads: a lost race costs making an entry again,
     never a wrong one.
 
     Args:
@@ -56,7 +58,8 @@ class WordMemo(dict[str, WordEntry]):
 
     def __missing__(self, word: str) -> WordEntry:
         entry = self._old.get(word) or self._make(word)
-        if len(word) <= WORD_LONGEST:
+        numbered = word[-1].isdigit() and "-" in word and word[0].isalpha()
+        if len(word) <= WORD_LONGEST and not numbered:
             self._bytes += _MEMO_ENTRY_BYTES + _MEMO_TERM_BYTES * len(entry.terms)
             if self._bytes > self._half:
                 self._old, self._bytes = dict(self), 0

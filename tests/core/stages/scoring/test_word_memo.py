@@ -37,3 +37,12 @@ def test_very_long_words_are_not_kept():
     word = "x" * (WORD_LONGEST + 1)
     assert memo[word].folded == memo[word].folded == word
     assert made == [word, word]
+
+
+def test_numbered_words_are_not_kept():
+    memo, made = memo_of(10_000)
+    assert memo["ticket-4711"].folded == memo["ticket-4711"].folded == "ticket-4711"
+    assert memo["4711"] is memo["4711"]
+    assert memo["well-known"] is memo["well-known"]
+    assert memo["2031-05-07"] is memo["2031-05-07"]
+    assert made == ["ticket-4711", "ticket-4711", "4711", "well-known", "2031-05-07"]
