@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 137 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 b5ce32038eaf0556f0fc74f5f2c26cc428c983714180c9c15991ef96d0cdf74c
+# Made of 142 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 a04b37409ea45558024de96d47bf215fc9f1b6291fd94af52fca3f9f662abc00
 
 from __future__ import annotations
 
@@ -959,6 +959,7 @@ _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "recall_share": (0.0, 0.95),
     "reserve_share": (0.0, 0.5),
     "deep_recall_share": (0.0, 0.95),
+    "recall_worth": (0.1, 1.0),
     "recall_floor": (0.0, 1.0),
     "cost_exponent": (0.0, 1.0),
     "pair_coherence": (0.0, 1.0),
@@ -981,6 +982,8 @@ class Settings:
         low_water: share of the room that a cut leaves, in [0.05, 0.95], below ``high_water``.
         recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.
         recall_tokens: tokens that recalled text may take: evidence needs so many, in any room.
+        recall_worth: share of the relevance that so many tokens would bring back, in [0.1, 1], at
+            which no more is recalled: a question that few messages speak to takes fewer tokens.
         recall_share: share of the room that it may take where that is more, in [0, 0.95].
         reserve_share: share of the room that the window leaves free for recall, in [0, 0.5].
         deep_recall_share: share of the room that it may take at most, in [0, 0.95]: if the room
@@ -1010,12 +1013,13 @@ class Settings:
 
     policy: str = "stable"
     high_water: float = 1.0
-    low_water: float = 0.35
+    low_water: float = 0.3
     recall: Literal["auto", "always", "never"] = "auto"
-    recall_tokens: int = 3200
+    recall_tokens: int = 4800
+    recall_worth: float = 0.97
     recall_share: float = 0.15
     reserve_share: float = 0.2
-    deep_recall_share: float = 0.8
+    deep_recall_share: float = 0.87
     recall_floor: float = 0.005
     cost_exponent: float = 0.75
     pair_coherence: float | None = None
@@ -4792,6 +4796,80 @@ class RelevanceIndex:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.live_values: The values of a chat with tools: ids, codes, amounts, dates, addresses and names.
+
+VALUE_SPOKEN = 2.0
+"""Weight of a value that a person, an answer or a call has used; 1 if it only lies in a result."""
+
+_VALUE_CHARACTERS = 40_000
+_VALUE = re.compile(r"[\w.:#@/+-]*[\d_@][\w.:#@/+-]*|[A-ZÀ-ÖØ-ÞА-Я][^\W\d_]{3,}")
+_VALUE_EDGES = ".:#/+-_"
+_VALUE_LEAST, _VALUE_MOST = 4, 80
+
+
+def find_values(text: str) -> list[str]:
+    """Distinct values of a text in order of first use: 4 to 80 characters each.
+
+    A value is a word with a digit, an underscore or an ``@`` in it, or a capitalised word. Of a
+    longer text the first 40,000 characters are read.
+    """
+    found = (word.strip(_VALUE_EDGES) for word in _VALUE.findall(text[:_VALUE_CHARACTERS]))
+    return list(dict.fromkeys(v for v in found if _VALUE_LEAST <= len(v) <= _VALUE_MOST))
+
+
+class ValueRows:
+    """Which values each message of a growing list holds, and which have been used."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._indptr = array("q", (0,))
+        self._values = array("q")
+        self._used = array("q")
+
+    def __len__(self) -> int:
+        return len(self._indptr) - 1
+
+    def append(self, spoken: str, found: str) -> None:
+        """Add a message.
+
+        Args:
+            spoken: what a person, an answer or a call says in it.
+            found: what a tool returned in it.
+        """
+        own = self._number(find_values(spoken))
+        self._values.extend(dict.fromkeys([*own, *self._number(find_values(found))]))
+        self._indptr.append(len(self._values))
+        # The first message that uses a value, by its number.
+        self._used.extend([-1] * (len(self._numbers) - len(self._used)))
+        place = len(self) - 1
+        for number in own:
+            if self._used[number] < 0:
+                self._used[number] = place
+
+    def _number(self, values: Iterable[str]) -> list[int]:
+        numbers = self._numbers
+        return [numbers.setdefault(value, len(numbers)) for value in values]
+
+    def of(self, message: int) -> list[int]:
+        """Numbers of the values that a message holds."""
+        return self._values[self._indptr[message] : self._indptr[message + 1]].tolist()
+
+    def weights(self, upto: int) -> NDArray[np.float64]:
+        """Weight of every value as the first ``upto`` messages know it, shape (values,).
+
+        ``VALUE_SPOKEN`` or 1, times 1 to 2 by how late it was last held. 0 for what comes later.
+        """
+        stop = self._indptr[upto]
+        values = np.array(self._values[:stop], dtype=np.int64)
+        rows = np.repeat(np.arange(upto), np.diff(np.array(self._indptr[: upto + 1])))
+        latest = np.zeros(len(self._numbers))
+        np.maximum.at(latest, values, rows + 1.0)
+        used = np.array(self._used, dtype=np.int64)
+        spoken = np.where((used >= 0) & (used < upto), VALUE_SPOKEN, 1.0)
+        return np.where(latest > 0.0, spoken * (1.0 + latest / max(1, upto)), 0.0)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.term_rows: Terms of a growing list of messages as sparse rows, for cosines between messages.
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -5090,6 +5168,7 @@ class Transcript(Grown):
         used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call,
             ``loose_ids`` by results that found no call.
         thinking_mode: some message carries the reasoning that a provider wants back.
+        first_call: place of the first message that calls a tool; None if none does.
     """
 
     def __init__(self, counted_by: str) -> None:
@@ -5113,6 +5192,8 @@ class Transcript(Grown):
         self.repeated_ids: set[str | None] = set()
         self.loose_ids: set[str | None] = set()
         self.thinking_mode = False
+        self.first_call: int | None = None
+        self.values = ValueRows()
 
     def opens(self, entries: Sequence[ContentEntry]) -> bool:
         """Whether all its messages open the given list, and a turn ends there in that list too."""
@@ -5136,6 +5217,9 @@ class Transcript(Grown):
             [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
         )
         self.thinking_mode = self.thinking_mode or any(m.shape.reasoning_field for m in messages)
+        if self.first_call is None:
+            calling = (start + i for i, m in enumerate(messages) if m.calls)
+            self.first_call = next(calling, None)
         note_call_ids([m for m in messages if m.calls], self.called_ids, self.repeated_ids)
         bounds = [start + b for b in turn_bounds(messages)]
         atoms: list[Atom] = []
@@ -9774,924 +9858,6 @@ def put_block(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.domain.graphemes: Where a text may be cut: never inside what people see as one character.
-
-_GRAPHEME_JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
-
-
-def whole_grapheme(text: str, place: int, step: int) -> int:
-    """Move a cut away from the inside of a grapheme: marks, joiners, modifiers, flags.
-
-    Args:
-        place: a cut before ``text[place]``.
-        step: 1 moves it to the right, -1 to the left; 64 characters at most.
-    """
-    for _ in range(64):
-        if not 0 < place < len(text) or not _inside_grapheme(text, place):
-            return place
-        place += step
-    return place
-
-
-def _inside_grapheme(text: str, place: int) -> bool:
-    after, before = text[place], text[place - 1]
-    if after in _GRAPHEME_JOINERS or before == "\u200d" or unicodedata.combining(after):
-        return True
-    if unicodedata.category(after) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= after <= "\U0001f3ff":
-        return True
-    if "\U000e0020" <= after <= "\U000e007f" or (before == "\r" and after == "\n"):
-        return True
-    if "\U0001f1e6" <= after <= "\U0001f1ff" and "\U0001f1e6" <= before <= "\U0001f1ff":
-        start = place
-        while start and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff":
-            start -= 1
-        return (place - start) % 2 == 1
-    return False
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.excerpts: The part of a long text that a question is about: a few sentences, marked where text is left out.
-
-EXCERPT_MARK = "…"
-EXCERPT_READ_CHARACTERS = 48_000
-"""Characters that are split into sentences; of a longer text the blocks that hold most terms."""
-
-_EXCERPT_SCAN_CHARACTERS = 200_000
-_EXCERPT_BLOCK_CHARACTERS = 4_000
-_EXCERPT_UNIT_CHARACTERS = 320
-_EXCERPT_WINDOW = 12
-_EXCERPT_MOST_SPANS = 3
-_EXCERPT_REPEATED = 0.2
-_EXCERPT_PRICE = 0.35
-"""Share of the question's weight that taking all tokens must bring."""
-_EXCERPT_MARK_TOKENS = 2
-_EXCERPT_SENTENCE = re.compile(
-    "\n"
-    "|(?<=[^\\s.\\d][^\\s.][.!?…])[\"'”’)\\]]*\\s+"
-    "|(?<=[!?])\\s+"
-    "|(?<=[。！？；｡．።।॥։۔؟܀။።])[”’」』）]*\\s*"
-)
-_EXCERPT_SOFT_BREAKS = (", ", "; ", "，", "、", ",", " ", "\u0e46")
-
-
-@dataclass(frozen=True, slots=True)
-class ExcerptUnit:
-    """A sentence, line or item, ``text[start:end]``: terms of the question in it, its tokens."""
-
-    start: int
-    end: int
-    terms: frozenset[str]
-    tokens: int
-
-
-def cut_excerpt(
-    text: str,
-    weights: Mapping[str, float],
-    terms_of: Callable[[str], Iterable[str]],
-    count_batch: Callable[[Sequence[str]], Sequence[int]],
-    max_tokens: int,
-) -> str | None:
-    """What the text says about the question, in at most so many tokens.
-
-    Args:
-        text: any text.
-        weights: the terms of the question and what each is worth (idf), above 0.
-        terms_of: the terms of a piece of text.
-        count_batch: tokens of each of some texts.
-        max_tokens: of the excerpt, its marks included.
-
-    Returns:
-        Runs of whole sentences with ``…`` where text is left out; None if no sentence that fits
-        holds a term of the question.
-    """
-    units = _excerpt_units(text, weights, terms_of, count_batch)
-    worth = local_worth(units, weights)
-    spans = best_spans(units, worth, max_tokens - 2 * _EXCERPT_MARK_TOKENS)
-    if not spans:
-        return None
-    wide = with_context(units, spans, max_tokens - _EXCERPT_MARK_TOKENS * (len(spans) + 1))
-    for tried in (wide, *(spans[:k] for k in range(len(spans), 0, -1))):
-        excerpt = _joined_spans(text, units, tried)
-        if count_batch([excerpt])[0] <= max_tokens:
-            return excerpt
-    return None
-
-
-def split_sentences(text: str, start: int, stop: int) -> list[tuple[int, int]]:
-    """Sentences, lines and list items of ``text[start:stop]``: places without white space around.
-
-    What is longer than 320 characters is split at a comma, a space or between graphemes.
-    """
-    pieces: list[tuple[int, int]] = []
-    begin = start
-    for found in _EXCERPT_SENTENCE.finditer(text, start, stop):
-        _add_pieces(text, begin, found.end(), pieces)
-        begin = found.end()
-    _add_pieces(text, begin, stop, pieces)
-    return pieces
-
-
-def _add_pieces(text: str, begin: int, end: int, pieces: list[tuple[int, int]]) -> None:
-    while begin < end and text[begin].isspace():
-        begin += 1
-    while end > begin and text[end - 1].isspace():
-        end -= 1
-    while end - begin > _EXCERPT_UNIT_CHARACTERS:
-        cut = _soft_break(text, begin, begin + _EXCERPT_UNIT_CHARACTERS)
-        pieces.append((begin, cut))
-        begin = cut
-    if end > begin:
-        pieces.append((begin, end))
-
-
-def _soft_break(text: str, begin: int, limit: int) -> int:
-    for mark in _EXCERPT_SOFT_BREAKS:
-        found = text.rfind(mark, begin + _EXCERPT_UNIT_CHARACTERS // 2, limit)
-        if found > 0:
-            return whole_grapheme(text, found + len(mark), 1)
-    return whole_grapheme(text, limit, 1)
-
-
-def _excerpt_units(
-    text: str,
-    weights: Mapping[str, float],
-    terms_of: Callable[[str], Iterable[str]],
-    count_batch: Callable[[Sequence[str]], Sequence[int]],
-) -> list[ExcerptUnit]:
-    places = [
-        piece
-        for start, stop in regions_to_read(text, weights)
-        for piece in split_sentences(text, start, stop)
-    ]
-    texts = [text[a:b] for a, b in places]
-    return [
-        ExcerptUnit(a, b, frozenset(t for t in terms_of(piece) if t in weights), tokens + 1)
-        for (a, b), piece, tokens in zip(places, texts, count_batch(texts), strict=True)
-    ]
-
-
-def regions_to_read(text: str, weights: Mapping[str, float]) -> list[tuple[int, int]]:
-    """The parts of a text that are split, in order: all of it, or the blocks that hold most terms.
-
-    Of a text over 400,000 characters the first and the last 200,000 are looked at.
-    """
-    size = len(text)
-    if size <= EXCERPT_READ_CHARACTERS:
-        return [(0, size)]
-    blocks = [
-        (a, min(size, a + _EXCERPT_BLOCK_CHARACTERS))
-        for a in range(0, size, _EXCERPT_BLOCK_CHARACTERS)
-        if a < _EXCERPT_SCAN_CHARACTERS or a >= size - _EXCERPT_SCAN_CHARACTERS
-    ]
-    needles = [(t[:-1] if t.isascii() and len(t) > 4 else t, w) for t, w in weights.items()]
-    held = []
-    for k, (a, b) in enumerate(blocks):
-        block = text[a:b].lower()
-        held.append((-sum(w for needle, w in needles if needle in block), k))
-    best = sorted(
-        k for _, k in sorted(held)[: EXCERPT_READ_CHARACTERS // _EXCERPT_BLOCK_CHARACTERS]
-    )
-    regions: list[tuple[int, int]] = []
-    for k in best:
-        a, b = blocks[k]
-        a, b = whole_grapheme(text, a, 1), whole_grapheme(text, b, 1)
-        if regions and regions[-1][1] == a:
-            regions[-1] = (regions[-1][0], b)
-        else:
-            regions.append((a, b))
-    return regions
-
-
-def local_worth(units: Sequence[ExcerptUnit], weights: Mapping[str, float]) -> dict[str, float]:
-    """What each term of the question is worth here: ``idf * ln(1 + units/(units that hold it))``.
-
-    A word that stands in every sentence of a text tells its sentences apart no more. The sum is 1.
-    """
-    held: dict[str, int] = {}
-    for unit in units:
-        for term in unit.terms:
-            held[term] = held.get(term, 0) + 1
-    worth = {
-        term: weight * math.log1p(len(units) / held[term])
-        for term, weight in weights.items()
-        if term in held
-    }
-    total = sum(worth.values())
-    return {term: value / total for term, value in worth.items()} if total > 0.0 else {}
-
-
-def best_spans(
-    units: Sequence[ExcerptUnit], worth: Mapping[str, float], room: int
-) -> list[tuple[int, int]]:
-    """The best runs of units, first and last, in order; together they fit in the room.
-
-    A run is worth the terms that it covers minus a price for its length; terms that an earlier
-    run covers count a fifth. Each begins and ends with a unit that holds a term.
-    """
-    value = dict(worth)
-    left = room
-    spans: list[tuple[int, int]] = []
-    taken: set[int] = set()
-    while len(spans) < _EXCERPT_MOST_SPANS and left > 0:
-        found = _best_run(units, value, taken, left, room)
-        if found is None:
-            break
-        first, last = found
-        spans.append(found)
-        taken.update(range(first, last + 1))
-        left -= sum(u.tokens for u in units[first : last + 1]) + _EXCERPT_MARK_TOKENS
-        for term in {t for u in units[first : last + 1] for t in u.terms}:
-            value[term] = worth[term] * _EXCERPT_REPEATED
-    return sorted(spans)
-
-
-def _best_run(
-    units: Sequence[ExcerptUnit],
-    value: Mapping[str, float],
-    taken: set[int],
-    left: int,
-    room: int,
-) -> tuple[int, int] | None:
-    best, most = None, 0.0
-    price = _EXCERPT_PRICE / max(1, room)
-    for first in range(len(units)):
-        if not units[first].terms or first in taken:
-            continue
-        covered: set[str] = set()
-        gain, size = 0.0, 0
-        for last in range(first, min(len(units), first + _EXCERPT_WINDOW)):
-            unit = units[last]
-            size += unit.tokens
-            if size > left or last in taken:
-                break
-            fresh = unit.terms - covered
-            if not unit.terms:
-                continue
-            gain += sum(value[t] for t in sorted(fresh))
-            covered |= fresh
-            if gain - price * size > most:
-                best, most = (first, last), gain - price * size
-    return best
-
-
-def with_context(
-    units: Sequence[ExcerptUnit], spans: Sequence[tuple[int, int]], room: int
-) -> list[tuple[int, int]]:
-    """The runs with what follows them, and what leads to them, as far as the room goes.
-
-    What answers a question often stands in the sentence after the one that shares its words.
-    """
-    grown = [list(span) for span in spans]
-    left = room - sum(u.tokens for a, b in spans for u in units[a : b + 1])
-    taken = {k for a, b in spans for k in range(a, b + 1)}
-    for side in (1, 1, -1, 1, -1):
-        for span in grown:
-            k = span[1] + 1 if side > 0 else span[0] - 1
-            if 0 <= k < len(units) and k not in taken and units[k].tokens <= left:
-                span[side > 0] = k
-                taken.add(k)
-                left -= units[k].tokens
-    return [(a, b) for a, b in grown]
-
-
-def _joined_spans(text: str, units: Sequence[ExcerptUnit], spans: Sequence[tuple[int, int]]) -> str:
-    """The runs as text, marks between them and at the ends where text is left out."""
-    pieces: list[str] = []
-    end = 0
-    for first, last in spans:
-        start = units[first].start
-        between = text[end : min(start, end + EXCERPT_READ_CHARACTERS)]
-        if between and not between.isspace():
-            pieces.append(f" {EXCERPT_MARK} " if pieces else f"{EXCERPT_MARK} ")
-        elif pieces:
-            pieces.append(between)
-        end = units[last].end
-        pieces.append(text[start:end])
-    rest = text[end : end + EXCERPT_READ_CHARACTERS]
-    return "".join(pieces) + (f" {EXCERPT_MARK}" if rest and not rest.isspace() else "")
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.excerpting: Fill the room that recall leaves over: the part that matters of long messages not taken whole.
-
-EXCERPT_LINE_TOKENS = 12
-"""Tokens of an excerpt's line beyond its text: turn, speaker, the word, framing; at most."""
-
-EXCERPT_MOST_TOKENS = 200
-"""Tokens of one excerpt at most."""
-
-_EXCERPT_LEAST_TOKENS = 150
-_EXCERPT_LEAST_ROOM = 28
-_EXCERPT_CANDIDATES = 6
-_EXCERPT_FLOOR = 0.02
-_EXCERPT_SWAP = 0.05
-_EXCERPT_SWAP_SURE = 0.3
-_EXCERPT_SURE = 0.7
-_EXCERPT_NEAR_BEST = 0.25
-"""What gives way to an excerpt may matter so much, as a share of the excerpt's relevance; and so
-much where it holds at least ``SURE`` of the question and ``NEAR_BEST`` of the best relevance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """The part of a message that is quoted.
-
-    Attributes:
-        atom: the message, alone.
-        text: what is quoted of it.
-        tokens: its tokens, line included.
-        covered: share of the question's weight that it holds, in [0, 1].
-    """
-
-    atom: Atom
-    text: str
-    tokens: int
-    covered: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ExcerptPool:
-    """Where excerpts may come from.
-
-    Attributes:
-        places: candidates among the atoms, ascending; ``worth`` is their relevance and ``cost``
-            their tokens, same shape.
-        chosen: which of them were taken whole, ascending.
-        values: relevance of every finished message.
-        answer: what the index said; its question gives the terms that matter.
-    """
-
-    places: NDArray[np.int64]
-    worth: NDArray[np.float64]
-    cost: NDArray[np.int64]
-    chosen: Sequence[int]
-    values: NDArray[np.float64]
-    answer: Relevance | None
-
-
-def fill_with_excerpts(
-    request: Request, pool: ExcerptPool, room: int
-) -> tuple[tuple[Excerpt, ...], frozenset[int]]:
-    """Excerpts of the most relevant long messages that were not chosen, as far as the room goes.
-
-    Where the room is filled with what hardly matters, some of that gives way: messages that
-    together matter a twentieth of the excerpt, or three tenths if it holds most of the question.
-
-    Args:
-        room: tokens that the choice left over, the head of the block paid.
-
-    Returns:
-        At most six excerpts in order of place, and the chosen candidates that gave way to them.
-    """
-    if pool.answer is None or not len(pool.places):
-        return (), frozenset()
-    long = pool.cost > _EXCERPT_LEAST_TOKENS
-    long[list(pool.chosen)] = False
-    if not long.any():
-        return (), frozenset()
-    worth = worth_of_excerpts(pool.worth, pool.cost)
-    long &= worth >= _EXCERPT_FLOOR * pool.worth.max()
-    ranked = np.flatnonzero(long)[np.argsort(-worth[long], kind="stable")]
-    weights = dict(pool.answer.profile.weights)
-    density = pool.worth / pool.cost
-    fillers = sorted(pool.chosen, key=lambda k: (density[k], k))
-    found: list[Excerpt] = []
-    gone: set[int] = set()
-    for k in ranked[:_EXCERPT_CANDIDATES].tolist():
-        most = EXCERPT_MOST_TOKENS + EXCERPT_LINE_TOKENS
-        giving = _giving_way(pool, fillers, _EXCERPT_SWAP_SURE * worth[k], most - room)
-        limit = min(most, room + int(pool.cost[giving].sum()))
-        if limit < _EXCERPT_LEAST_ROOM + EXCERPT_LINE_TOKENS:
-            continue
-        atom = request.transcript.atoms[pool.places[k]]
-        excerpt = _excerpt_of(request, atom, pool.values, weights, limit)
-        if excerpt is None:
-            continue
-        if excerpt.covered < _EXCERPT_SURE or _EXCERPT_NEAR_BEST * pool.worth.max() > worth[k]:
-            giving = _giving_way(pool, fillers, _EXCERPT_SWAP * worth[k], excerpt.tokens - room)
-            if room + int(pool.cost[giving].sum()) < excerpt.tokens:
-                continue
-        found.append(excerpt)
-        room -= excerpt.tokens
-        while room < 0:
-            filler = giving.pop(0)
-            fillers.remove(filler)
-            gone.add(filler)
-            room += int(pool.cost[filler])
-    return tuple(sorted(found, key=lambda e: e.atom.first)), frozenset(gone)
-
-
-def worth_of_excerpts(worth: NDArray[np.float64], cost: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Relevance of long messages if the part that matters stood for them.
-
-    Scoring prices length with half its logarithm: the odds of an excerpt are the message's times
-    ``sqrt(cost/150)``.
-    """
-    bounded = np.minimum(worth, 1.0 - 1e-12)
-    odds = bounded / (1.0 - bounded) * np.sqrt(np.maximum(1.0, cost / _EXCERPT_LEAST_TOKENS))
-    return np.asarray(odds / (1.0 + odds))
-
-
-def _giving_way(
-    pool: ExcerptPool, fillers: Sequence[int], bearable: float, wanted: int
-) -> list[int]:
-    """The first few that free so many tokens, or all that matter little enough together."""
-    giving: list[int] = []
-    for k in fillers:
-        bearable -= float(pool.worth[k])
-        if wanted <= 0 or bearable < 0.0:
-            break
-        giving.append(k)
-        wanted -= int(pool.cost[k])
-    return giving
-
-
-def _excerpt_of(
-    request: Request,
-    atom: Atom,
-    values: NDArray[np.float64],
-    weights: Mapping[str, float],
-    room: int,
-) -> Excerpt | None:
-    """The part that matters of an atom's most relevant message."""
-    long = [i for i in atom.indices if request.entries[i].tokens > _EXCERPT_LEAST_TOKENS]
-    if not long:
-        return None
-    place = max(long, key=lambda i: (values[i], -i))
-    count = request.counter.count_batch
-    most = min(room - EXCERPT_LINE_TOKENS, EXCERPT_MOST_TOKENS)
-    text = cut_excerpt(spoken_text(request.messages[place]), weights, _terms_of, count, most)
-    if text is None:
-        return None
-    held = set(_terms_of(text))
-    covered = sum(w for t, w in weights.items() if t in held) / sum(weights.values())
-    alone = atom_of((place,), atom.turn)
-    return Excerpt(alone, text, count([text])[0] + EXCERPT_LINE_TOKENS, covered)
-
-
-def _terms_of(text: str) -> Iterable[str]:
-    return (term for entry in look_up_words(split_words(text)) for term in entry.terms)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.structure.ghost: The ghost graph: what a question means without saying it.
-
-GHOST_TURNS = 8
-GHOST_FADE = 0.9
-
-_GHOST_TYPES: dict[str, re.Pattern[str]] = {
-    "file": re.compile(r"[\w\-./\\]+\.[A-Za-z]\w{0,4}"),
-    "link": re.compile(r"https?://\S+|www\.\S+"),
-    "error": re.compile(r"\w*(?:error|exception|warning|fault)\w*", re.IGNORECASE),
-    "version": re.compile(r"v?\d+(?:\.\d+)+"),
-    "code": re.compile(r"\w+(?:_\w+)+|[a-z]+[A-Z]\w*|\w+\(\)|\w+::\w+"),
-    "ticket": re.compile(r"#\d+|[A-Z]{2,}-\d+", re.IGNORECASE),
-}
-_GHOST_NOUNS: dict[str, tuple[str, ...]] = {
-    "file": ("file", "script", "module", "document", "datei", "fichier", "archivo", "文件", "файл"),
-    "link": ("link", "url", "page", "site", "website", "链接", "ссылка"),
-    "error": (
-        "error",
-        "exception",
-        "bug",
-        "warning",
-        "problem",
-        "fehler",
-        "erreur",
-        "错误",
-        "ошибка",
-    ),
-    "version": ("version", "release", "版本", "версия"),
-    "code": ("function", "method", "class", "variable", "column", "table", "函数", "функция"),
-    "ticket": ("ticket", "issue", "request", "order", "订单", "заказ"),
-}
-_GHOST_PRONOUN = re.compile(
-    r"\b(?:it|that|this|them|those|these|its|he|she|they|him|her|their|er|sie|es|ihn|il|elle|lui|eso"
-    r"|esto|ele|ela|isso|lo|questo|quello|он|она|оно|они|это|его|её)\b|那个|这个|它|他|她|それ|これ|あれ|그것|이것",
-    re.IGNORECASE,
-)
-
-
-def entity_type(name: str) -> str:
-    """``link file version error ticket code`` or ``name``."""
-    for kind in ("link", "version", "file", "error", "ticket", "code"):
-        if _GHOST_TYPES[kind].fullmatch(name):
-            return kind
-    return "name"
-
-
-def asked_types(question: str) -> frozenset[str]:
-    """Types that "the <noun>" phrases of a question ask for; empty when there are none."""
-    lower = question.lower()
-    return frozenset(
-        kind
-        for kind, nouns in _GHOST_NOUNS.items()
-        if any(
-            (noun in lower)
-            if not noun.isascii()
-            else re.search(rf"\b(?:the|that|this|der|die|das|le|la|el|o|il) {noun}\b", lower)
-            for noun in nouns
-        )
-    )
-
-
-def points_away(question: str) -> bool:
-    """Whether a question leans on a pronoun or on "the <noun>"."""
-    return _GHOST_PRONOUN.search(question) is not None or bool(asked_types(question))
-
-
-def ghost_weights(
-    question: str,
-    named: Sequence[str],
-    mentions: Mapping[str, Sequence[int]],
-    turn: Sequence[int],
-) -> dict[str, float]:
-    """Teleport weight of entities for a question.
-
-    Entities that the question names count ``1/mentions``. When it names none and leans on a
-    pronoun, those of the last 8 turns count ``0.9**(turns ago)``, only the types asked for if any.
-
-    Args:
-        question: Its text.
-        named: Entities in it, folded.
-        mentions: Messages that mention each entity, ascending.
-        turn: Turn number of each message.
-
-    Returns:
-        Entity to weight > 0, possibly empty.
-    """
-    direct = {name: 1.0 / len(mentions[name]) for name in named if mentions.get(name)}
-    if direct or not turn or not points_away(question):
-        return direct
-    wanted = asked_types(question)
-    out: dict[str, float] = {}
-    for name, places in mentions.items():
-        if not places:
-            continue
-        ago = turn[-1] - turn[places[-1]]
-        if 0 <= ago < GHOST_TURNS and (not wanted or entity_type(name) in wanted):
-            out[name] = GHOST_FADE**ago
-    return out
-
-
-def resolve_anaphor(
-    question: str, mentions: Mapping[str, Sequence[int]], turn: Sequence[int]
-) -> str:
-    """Most recent entity of the right type that a pronoun may stand for, or an empty string."""
-    weights = ghost_weights(question, (), mentions, turn)
-    if not weights:
-        return ""
-    return max(weights, key=lambda name: (mentions[name][-1], name))
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.structure.supersede: Newer values of the same thing: which statements have been overtaken.
-
-SUPERSEDE_SHARE = 0.6
-
-_SUPERSEDE_ASSIGNMENT = re.compile(
-    r"\b((?:[\w'-]{1,30} ){0,3}[\w'-]{1,30}?)\s?"
-    r"(?:\bis now\b|\bare now\b|\bis\b|\bwas\b|=|:|\bto be\b)\s*"
-    r"([$€£]?\d[\w.,:%/-]*)",
-    re.IGNORECASE,
-)
-_SUPERSEDE_FILL = frozenset(
-    "the a an my our your his her its their that this new current now".split()
-)
-
-
-def stated_values(text: str) -> dict[str, str]:
-    """Things and the value a text gives them ("the deadline is 12 May" -> deadline: 12).
-
-    Only values that start with a digit or a currency sign count; the last one in a text wins.
-    """
-    out: dict[str, str] = {}
-    for found in _SUPERSEDE_ASSIGNMENT.finditer(text[:20_000]):
-        words = [w for w in found.group(1).lower().split() if w not in _SUPERSEDE_FILL]
-        if words:
-            out[" ".join(words[-2:])] = found.group(2).rstrip(".,:")
-    return out
-
-
-def superseded(values: Sequence[dict[str, str]]) -> NDArray[np.bool_]:
-    """Messages all of whose stated values a later message changed.
-
-    Args:
-        values: From `stated_values`, one per message in order.
-
-    Returns:
-        Flags, shape (n,); False for messages that state nothing.
-    """
-    latest: dict[str, str] = {}
-    out = np.zeros(len(values), dtype=bool)
-    for i in range(len(values) - 1, -1, -1):
-        stated = values[i]
-        if stated:
-            out[i] = all(thing in latest and latest[thing] != v for thing, v in stated.items())
-            for thing, value in stated.items():
-                latest.setdefault(thing, value)
-    return out
-
-
-def discount_superseded(
-    relevance: NDArray[np.float64],
-    overtaken: NDArray[np.bool_],
-    *,
-    share: float = SUPERSEDE_SHARE,
-    history: bool = False,
-) -> NDArray[np.float64]:
-    """``r * (1 - share)`` for overtaken messages; unchanged when history is asked for."""
-    if history:
-        return relevance.copy()
-    return np.asarray(relevance * np.where(overtaken, 1.0 - share, 1.0))
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.lifting: What a question means without saying it: pronouns, two hops, newer values, repeated texts.
-
-_LIFT_LOOK = 48
-"""Messages of most relevance that are looked at."""
-_LIFT_SEEDS = 3
-_LIFT_RARE = 4
-_LIFT_SHORT = 40
-_LIFT_REPEATED = 0.05
-_LIFT_PRONOUN = 8.0
-_LIFT_MOST_OF_IT = 0.5
-_LIFT_NOW = re.compile(
-    r"\b(?:now|currently|current|latest|at the moment|these days|by now|jetzt|aktuell\w*|derzeit"
-    r"|inzwischen|ahora|actual\w*|maintenant|agora|adesso|attual\w*|сейчас|теперь)\b"
-    r"|现在|目前|最新|如今|今の|現在|지금|현재",
-    re.IGNORECASE,
-)
-_LIFT_BEFORE = re.compile(
-    r"ursprünglich|anfangs|zuerst|al principio|originalmente|au début|最初|原来"
-)
-_LIFT_NUMBER = re.compile(r"\d[\d.,:/%-]*")
-
-
-def lift_by_cues(
-    transcript: Transcript, query: TextAnalysis, answer: Relevance, values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """The relevance with what the question leaves unsaid taken into account.
-
-    Args:
-        values: shape (n,), in [0, 1]; returned as they are where no cue is found.
-    """
-    if not values.any():
-        return values
-    look = np.argsort(-values, kind="stable")[:_LIFT_LOOK]
-    look = np.sort(look[values[look] > 0.0])
-    lifted = _without_repeats(transcript, look, values)
-    asked = query.asked
-    if _LIFT_NOW.search(asked):
-        history = answer.profile.cues & CUE_HISTORY or _LIFT_BEFORE.search(asked)
-        lifted = _newer_first(transcript, answer, look, lifted, history=bool(history))
-    if answer.profile.cues & CUE_ANAPHOR and not query.entities:
-        lifted = _meant_by_pronoun(transcript, query, answer, lifted)
-    return _second_hop(transcript, answer, look, lifted)
-
-
-def _without_repeats(
-    transcript: Transcript, look: NDArray[np.int64], values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Of the same text said again and again the newest counts."""
-    seen: set[str] = set()
-    again: list[int] = []
-    for i in look[::-1].tolist():
-        message = transcript.entries[i].message
-        if message.text in seen and not message.calls:
-            again.append(i)
-        seen.add(message.text)
-    if not again:
-        return values
-    lifted = values.copy()
-    lifted[again] *= _LIFT_REPEATED
-    return lifted
-
-
-def _newer_first(
-    transcript: Transcript,
-    answer: Relevance,
-    look: NDArray[np.int64],
-    values: NDArray[np.float64],
-    *,
-    history: bool,
-) -> NDArray[np.float64]:
-    """Of statements with the same words of the question and other numbers the newest counts.
-
-    Where the past is asked for, the oldest counts too.
-    """
-    weights = dict(answer.profile.weights)
-    least = _LIFT_MOST_OF_IT * sum(weights.values())
-    stated: list[dict[str, str]] = []
-    for i in look.tolist():
-        entry = transcript.entries[i]
-        held = sorted(weights.keys() & set(entry.analysed().terms))
-        thing = " ".join(held) if sum(weights[t] for t in held) >= least else ""
-        numbers = _LIFT_NUMBER.findall(entry.message.text[:2000])
-        short = entry.analysed().length <= _LIFT_SHORT
-        stated.append({thing: " ".join(numbers)} if thing and numbers and short else {})
-    overtaken = np.zeros(len(values), dtype=bool)
-    overtaken[look] = superseded(stated)
-    if history:
-        first: dict[str, int] = {}
-        for i, things in zip(look.tolist(), stated, strict=True):
-            for thing in things:
-                first.setdefault(thing, i)
-        overtaken[list(first.values())] = False
-    return discount_superseded(values, overtaken, share=1.0 - _LIFT_REPEATED)
-
-
-def _meant_by_pronoun(
-    transcript: Transcript,
-    query: TextAnalysis,
-    answer: Relevance,
-    values: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Raise what shares a word with the question and names what the pronoun may stand for."""
-    size = len(values)
-    turns = transcript.turn_of_message.view()[:size].tolist()
-    recent = _recent_entities(transcript, turns)
-    if not recent:
-        return values
-    mentions = _mentions_of(transcript, recent, size)
-    weights = ghost_weights(query.asked, (), mentions, turns)
-    near = answer.signals.get("hits")
-    if near is None or not weights:
-        return values
-    lifted = values.copy()
-    for name, weight in weights.items():
-        for i in mentions[name] if len(mentions[name]) <= _LIFT_RARE else ():
-            if near[i] > 0.0:
-                lifted[i] = max(lifted[i], _raised(values[i], _LIFT_PRONOUN * weight))
-    return lifted
-
-
-def _mentions_of(transcript: Transcript, names: Sequence[str], size: int) -> dict[str, list[int]]:
-    """The messages that hold all the words of each name."""
-    terms = {
-        name: [t for entry in look_up_words(split_words(name)) for t in entry.terms]
-        for name in names
-    }
-    wanted = list(dict.fromkeys(t for held in terms.values() for t in held))
-    holders = dict(zip(wanted, transcript.index.holders(wanted, size), strict=True))
-    return {
-        name: sorted(set.intersection(*(set(holders[t]) for t in held))) if held else []
-        for name, held in terms.items()
-    }
-
-
-def _raised(value: float, factor: float) -> float:
-    """A relevance with its odds multiplied."""
-    odds = factor * value / max(1e-12, 1.0 - value)
-    return odds / (1.0 + odds)
-
-
-def _recent_entities(transcript: Transcript, turns: Sequence[int]) -> list[str]:
-    found: dict[str, None] = {}
-    for i in range(len(turns) - 1, -1, -1):
-        if turns[-1] - turns[i] >= GHOST_TURNS:
-            break
-        found.update(dict.fromkeys(transcript.entries[i].analysed().entities))
-    return list(found)
-
-
-def _second_hop(
-    transcript: Transcript,
-    answer: Relevance,
-    look: NDArray[np.int64],
-    values: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Raise the message that a rare word ties to the best one, where neither holds all by itself.
-
-    "Where does my sister live?": "my sister is called Ingrid", "Ingrid lives in Kiel".
-    """
-    weights = dict(answer.profile.weights)
-    size, total = len(values), sum(weights.values())
-    best = look[np.argsort(-values[look], kind="stable")][:_LIFT_SEEDS].tolist()
-    if len(weights) < 2 or not best:
-        return values
-    seeds: dict[int, set[str]] = {}
-    for seed in best:
-        analysis = transcript.entries[seed].analysed()
-        held = {t for t in analysis.terms if t in weights}
-        share = sum(weights[t] for t in sorted(held)) / total
-        if analysis.length <= _LIFT_SHORT and 0.3 <= share < 0.95:
-            seeds[seed] = held
-    if not seeds:
-        return values
-    lifted = values.copy()
-    for seed, place in _tied_by_rare_words(transcript, seeds, weights, size):
-        lifted[place] = max(lifted[place], 0.9 * values[seed])
-    return lifted
-
-
-def _tied_by_rare_words(
-    transcript: Transcript,
-    seeds: Mapping[int, set[str]],
-    weights: Mapping[str, float],
-    size: int,
-) -> list[tuple[int, int]]:
-    """Seeds, each with a short message that shares a rare word and holds what it lacks."""
-    pairs = [
-        (seed, term)
-        for seed in seeds
-        for term in transcript.entries[seed].analysed().terms
-        if term not in weights
-    ]
-    found: list[tuple[int, int]] = []
-    holders = transcript.index.rare_holders([term for _, term in pairs], size, _LIFT_RARE)
-    for seed, term in pairs:
-        missing = weights.keys() - seeds[seed]
-        for place in holders.get(term, ()):
-            other = transcript.entries[place].analysed()
-            short = other.length <= _LIFT_SHORT
-            if place != seed and short and not missing.isdisjoint(other.terms):
-                found.append((seed, place))
-    return found
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.adjusting: Adjust relevance by what a message is: tool flow counts less, question and answer share.
-
-ADJUST_QUESTION = 1
-ADJUST_ANSWER = 2
-ADJUST_TOOL = 3
-
-
-def share_within_turns(
-    values: NDArray[np.float64],
-    kinds: NDArray[np.int8],
-    turns: NDArray[np.int64],
-    share: float,
-    *,
-    mutual: bool = True,
-) -> NDArray[np.float64]:
-    """Answers raised towards the best question of their turn, and questions towards its answers.
-
-    ``max(r, share * best of the other kind in the turn)``, both from the values as given. Nothing
-    is lowered; tool flow and other messages neither give nor take.
-
-    Args:
-        values: Relevance, shape (n,).
-        kinds: ``ADJUST_QUESTION``, ``ADJUST_ANSWER``, ``ADJUST_TOOL`` or another, shape (n,).
-        turns: Turn number of each message, >= 0, shape (n,).
-        share: In [0, 1].
-        mutual: Whether questions take from answers too.
-    """
-    out = values.copy()
-    if not values.size:
-        return out
-    ways = [(ADJUST_QUESTION, ADJUST_ANSWER)]
-    if mutual:
-        ways.append((ADJUST_ANSWER, ADJUST_QUESTION))
-    for giver, taker in ways:
-        best = np.zeros(int(turns.max()) + 1)
-        gives, takes = kinds == giver, kinds == taker
-        np.maximum.at(best, turns[gives], values[gives])
-        out[takes] = np.maximum(values[takes], share * best[turns[takes]])
-    return out
-
-
-def weigh_tool_flow(
-    values: NDArray[np.float64], kinds: NDArray[np.int8], factor: float
-) -> NDArray[np.float64]:
-    """Relevance with that of calls and their results times a factor in [0, 1], shape (n,)."""
-    return np.asarray(values * np.where(kinds == ADJUST_TOOL, factor, 1.0))
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.price: The price of length: what a message is worth under a budget.
-
-PRICE_EXPONENT = 0.75
-
-
-def price_relevance(
-    values: NDArray[np.float64],
-    tokens: NDArray[np.int64] | NDArray[np.float64],
-    *,
-    exponent: float = PRICE_EXPONENT,
-) -> NDArray[np.float64]:
-    """Utility for ranking under a budget: odds of relevance per (softened) token.
-
-    ``u = r/(1-r) / tokens**exponent``. Filling the budget in descending order of `u` is the density
-    greedy of the knapsack problem; odds instead of probabilities keep certain hits in front, an
-    exponent below 1 keeps the budget from filling with greetings.
-
-    Args:
-        values: Relevance in [0, 1], shape (n,).
-        tokens: Cost of each message, at least 1 is charged, shape (n,).
-        exponent: 0 ranks by relevance alone, 1 by odds per token.
-
-    Returns:
-        Utilities >= 0, shape (n,); order them descending, ties by position.
-    """
-    bounded = np.clip(np.asarray(values, dtype=np.float64), 0.0, 1.0 - 1e-12)
-    cost = np.maximum(1.0, np.asarray(tokens, dtype=np.float64))
-    return np.asarray(bounded / (1.0 - bounded) / cost**exponent)
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.stages.selection.tiers: The forms in which an item may be shown, and what each costs.
 
 class Tier(IntEnum):
@@ -11967,6 +11133,1047 @@ def _select_all(
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.value_coverage: Worth as the values that a set of items covers, beside what each item is worth by itself.
+
+class ValueObjective:
+    """An ``Objective`` over n items, each in one form.
+
+    Args:
+        relevance: shape (n,), what an item is worth by itself, at least 0.
+        held: for each item the numbers of the values it holds.
+        weight: weight of each value by its number, at least 0.
+
+    Note:
+        ``gain`` and ``add`` cost the values of one item; ``gains`` those of all.
+    """
+
+    def __init__(
+        self,
+        relevance: NDArray[np.float64],
+        held: Sequence[Sequence[int]],
+        weight: NDArray[np.float64],
+    ) -> None:
+        self.is_submodular = True
+        self._relevance: list[float] = relevance.tolist()
+        self._held = held
+        self._weight: list[float] = weight.tolist()
+        self.init()
+
+    def init(self) -> None:
+        """Start from the empty set."""
+        self._covered: set[int] = set()
+        self._in: set[int] = set()
+        self._worth = 0.0
+
+    def gain(self, element: int) -> float:
+        """Marginal worth: O(values of the item)."""
+        if element in self._in:
+            return 0.0
+        covered, weight = self._covered, self._weight
+        return self._relevance[element] + sum(
+            weight[x] for x in self._held[element] if x not in covered
+        )
+
+    def gains(self) -> NDArray[np.float64]:
+        """The marginal worth of every item, shape (n,)."""
+        return np.array([self.gain(k) for k in range(len(self._held))], dtype=np.float64)
+
+    def add(self, element: int) -> float:
+        """Put an item in, and return what it brought."""
+        gain = self.gain(element)
+        self._in.add(element)
+        self._covered.update(self._held[element])
+        self._worth += gain
+        return gain
+
+    def value(self) -> float:
+        """The worth of the set."""
+        return self._worth
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.calling: The choice in a chat with tools: relevance to the question, and values that calls may pass.
+
+_RELEVANCE_OVER_VALUES = 3.0
+"""What the most relevant candidate is worth, in units of the values of an average one."""
+_VALUES_EXPONENT = 0.5
+
+
+def calls_tools(request: Request, stop: int) -> bool:
+    """Whether a tool was called before a place."""
+    first = request.transcript.first_call
+    return first is not None and first < stop
+
+
+def select_for_calls(
+    request: Request,
+    places: NDArray[np.int64],
+    worth: NDArray[np.float64],
+    cost: NDArray[np.int64],
+    budget: int,
+) -> Selection:
+    """The atoms of most relevance and most distinct values within the budget.
+
+    Args:
+        places: the candidates among the atoms, ascending, shape (n,).
+        worth: their relevance, shape (n,).
+        cost: their tokens, shape (n,).
+        budget: tokens.
+    """
+    transcript = request.transcript
+    rows = known_values(transcript)
+    weight = rows.weights(len(rows))
+    for i in np.flatnonzero(transcript.system_tokens.view()).tolist():
+        weight[rows.of(i)] = 0.0  # always in view
+    held = [_held_values(rows, transcript.atoms[k]) for k in places.tolist()]
+    average = sum(float(weight[numbers].sum()) for numbers in held) / max(1, len(held))
+    own = worth * (_RELEVANCE_OVER_VALUES / max(1e-12, float(worth.max(initial=0.0))))
+    candidates = SelectionCandidates.of(own, cost, budget)
+    walk = GreedyWalk(
+        ValueObjective(own, held, weight / max(1e-12, average)),
+        candidates.elements,
+        own,
+        np.ones(len(places), dtype=bool),
+        budget,
+    )
+    return selection_from(candidates, (), budget, run_greedy(walk, _VALUES_EXPONENT))
+
+
+def _held_values(rows: ValueRows, atom: Atom) -> list[int]:
+    """Numbers of the values that an atom holds."""
+    if len(atom.indices) == 1:
+        return rows.of(atom.first)
+    return list(dict.fromkeys(x for i in atom.indices for x in rows.of(i)))
+
+
+def known_values(transcript: Transcript) -> ValueRows:
+    """The values of all finished turns; what was read before is not read again."""
+    rows = transcript.values
+    for entry in transcript.entries[len(rows) :]:
+        said = spoken_text(entry.message)
+        rows.append(*(("", said) if entry.message.is_result else (said, "")))
+    return rows
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.graphemes: Where a text may be cut: never inside what people see as one character.
+
+_GRAPHEME_JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
+
+
+def whole_grapheme(text: str, place: int, step: int) -> int:
+    """Move a cut away from the inside of a grapheme: marks, joiners, modifiers, flags.
+
+    Args:
+        place: a cut before ``text[place]``.
+        step: 1 moves it to the right, -1 to the left; 64 characters at most.
+    """
+    for _ in range(64):
+        if not 0 < place < len(text) or not _inside_grapheme(text, place):
+            return place
+        place += step
+    return place
+
+
+def _inside_grapheme(text: str, place: int) -> bool:
+    after, before = text[place], text[place - 1]
+    if after in _GRAPHEME_JOINERS or before == "\u200d" or unicodedata.combining(after):
+        return True
+    if unicodedata.category(after) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= after <= "\U0001f3ff":
+        return True
+    if "\U000e0020" <= after <= "\U000e007f" or (before == "\r" and after == "\n"):
+        return True
+    if "\U0001f1e6" <= after <= "\U0001f1ff" and "\U0001f1e6" <= before <= "\U0001f1ff":
+        start = place
+        while start and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff":
+            start -= 1
+        return (place - start) % 2 == 1
+    return False
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.excerpts: The part of a long text that a question is about: a few sentences, marked where text is left out.
+
+EXCERPT_MARK = "…"
+EXCERPT_READ_CHARACTERS = 48_000
+"""Characters that are split into sentences; of a longer text the blocks that hold most terms."""
+
+_EXCERPT_SCAN_CHARACTERS = 200_000
+_EXCERPT_BLOCK_CHARACTERS = 4_000
+_EXCERPT_UNIT_CHARACTERS = 320
+_EXCERPT_WINDOW = 12
+_EXCERPT_MOST_SPANS = 3
+_EXCERPT_REPEATED = 0.2
+_EXCERPT_PRICE = 0.35
+"""Share of the question's weight that taking all tokens must bring."""
+_EXCERPT_MARK_TOKENS = 2
+_EXCERPT_SENTENCE = re.compile(
+    "\n"
+    "|(?<=[^\\s.\\d][^\\s.][.!?…])[\"'”’)\\]]*\\s+"
+    "|(?<=[!?])\\s+"
+    "|(?<=[。！？；｡．።।॥։۔؟܀။።])[”’」』）]*\\s*"
+)
+_EXCERPT_SOFT_BREAKS = (", ", "; ", "，", "、", ",", " ", "\u0e46")
+
+
+@dataclass(frozen=True, slots=True)
+class ExcerptUnit:
+    """A sentence, line or item, ``text[start:end]``: terms of the question in it, its tokens."""
+
+    start: int
+    end: int
+    terms: frozenset[str]
+    tokens: int
+
+
+def cut_excerpt(
+    text: str,
+    weights: Mapping[str, float],
+    terms_of: Callable[[str], Iterable[str]],
+    count_batch: Callable[[Sequence[str]], Sequence[int]],
+    max_tokens: int,
+) -> str | None:
+    """What the text says about the question, in at most so many tokens.
+
+    Args:
+        text: any text.
+        weights: the terms of the question and what each is worth (idf), above 0.
+        terms_of: the terms of a piece of text.
+        count_batch: tokens of each of some texts.
+        max_tokens: of the excerpt, its marks included.
+
+    Returns:
+        Runs of whole sentences with ``…`` where text is left out; None if no sentence that fits
+        holds a term of the question.
+    """
+    units = _excerpt_units(text, weights, terms_of, count_batch)
+    worth = local_worth(units, weights)
+    spans = best_spans(units, worth, max_tokens - 2 * _EXCERPT_MARK_TOKENS)
+    if not spans:
+        return None
+    wide = with_context(units, spans, max_tokens - _EXCERPT_MARK_TOKENS * (len(spans) + 1))
+    for tried in (wide, *(spans[:k] for k in range(len(spans), 0, -1))):
+        excerpt = _joined_spans(text, units, tried)
+        if count_batch([excerpt])[0] <= max_tokens:
+            return excerpt
+    return None
+
+
+def split_sentences(text: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """Sentences, lines and list items of ``text[start:stop]``: places without white space around.
+
+    What is longer than 320 characters is split at a comma, a space or between graphemes.
+    """
+    pieces: list[tuple[int, int]] = []
+    begin = start
+    for found in _EXCERPT_SENTENCE.finditer(text, start, stop):
+        _add_pieces(text, begin, found.end(), pieces)
+        begin = found.end()
+    _add_pieces(text, begin, stop, pieces)
+    return pieces
+
+
+def _add_pieces(text: str, begin: int, end: int, pieces: list[tuple[int, int]]) -> None:
+    while begin < end and text[begin].isspace():
+        begin += 1
+    while end > begin and text[end - 1].isspace():
+        end -= 1
+    while end - begin > _EXCERPT_UNIT_CHARACTERS:
+        cut = _soft_break(text, begin, begin + _EXCERPT_UNIT_CHARACTERS)
+        pieces.append((begin, cut))
+        begin = cut
+    if end > begin:
+        pieces.append((begin, end))
+
+
+def _soft_break(text: str, begin: int, limit: int) -> int:
+    for mark in _EXCERPT_SOFT_BREAKS:
+        found = text.rfind(mark, begin + _EXCERPT_UNIT_CHARACTERS // 2, limit)
+        if found > 0:
+            return whole_grapheme(text, found + len(mark), 1)
+    return whole_grapheme(text, limit, 1)
+
+
+def _excerpt_units(
+    text: str,
+    weights: Mapping[str, float],
+    terms_of: Callable[[str], Iterable[str]],
+    count_batch: Callable[[Sequence[str]], Sequence[int]],
+) -> list[ExcerptUnit]:
+    places = [
+        piece
+        for start, stop in regions_to_read(text, weights)
+        for piece in split_sentences(text, start, stop)
+    ]
+    texts = [text[a:b] for a, b in places]
+    return [
+        ExcerptUnit(a, b, frozenset(t for t in terms_of(piece) if t in weights), tokens + 1)
+        for (a, b), piece, tokens in zip(places, texts, count_batch(texts), strict=True)
+    ]
+
+
+def regions_to_read(text: str, weights: Mapping[str, float]) -> list[tuple[int, int]]:
+    """The parts of a text that are split, in order: all of it, or the blocks that hold most terms.
+
+    Of a text over 400,000 characters the first and the last 200,000 are looked at.
+    """
+    size = len(text)
+    if size <= EXCERPT_READ_CHARACTERS:
+        return [(0, size)]
+    blocks = [
+        (a, min(size, a + _EXCERPT_BLOCK_CHARACTERS))
+        for a in range(0, size, _EXCERPT_BLOCK_CHARACTERS)
+        if a < _EXCERPT_SCAN_CHARACTERS or a >= size - _EXCERPT_SCAN_CHARACTERS
+    ]
+    needles = [(t[:-1] if t.isascii() and len(t) > 4 else t, w) for t, w in weights.items()]
+    held = []
+    for k, (a, b) in enumerate(blocks):
+        block = text[a:b].lower()
+        held.append((-sum(w for needle, w in needles if needle in block), k))
+    best = sorted(
+        k for _, k in sorted(held)[: EXCERPT_READ_CHARACTERS // _EXCERPT_BLOCK_CHARACTERS]
+    )
+    regions: list[tuple[int, int]] = []
+    for k in best:
+        a, b = blocks[k]
+        a, b = whole_grapheme(text, a, 1), whole_grapheme(text, b, 1)
+        if regions and regions[-1][1] == a:
+            regions[-1] = (regions[-1][0], b)
+        else:
+            regions.append((a, b))
+    return regions
+
+
+def local_worth(units: Sequence[ExcerptUnit], weights: Mapping[str, float]) -> dict[str, float]:
+    """What each term of the question is worth here: ``idf * ln(1 + units/(units that hold it))``.
+
+    A word that stands in every sentence of a text tells its sentences apart no more. The sum is 1.
+    """
+    held: dict[str, int] = {}
+    for unit in units:
+        for term in unit.terms:
+            held[term] = held.get(term, 0) + 1
+    worth = {
+        term: weight * math.log1p(len(units) / held[term])
+        for term, weight in weights.items()
+        if term in held
+    }
+    total = sum(worth.values())
+    return {term: value / total for term, value in worth.items()} if total > 0.0 else {}
+
+
+def best_spans(
+    units: Sequence[ExcerptUnit], worth: Mapping[str, float], room: int
+) -> list[tuple[int, int]]:
+    """The best runs of units, first and last, in order; together they fit in the room.
+
+    A run is worth the terms that it covers minus a price for its length; terms that an earlier
+    run covers count a fifth. Each begins and ends with a unit that holds a term.
+    """
+    value = dict(worth)
+    left = room
+    spans: list[tuple[int, int]] = []
+    taken: set[int] = set()
+    while len(spans) < _EXCERPT_MOST_SPANS and left > 0:
+        found = _best_run(units, value, taken, left, room)
+        if found is None:
+            break
+        first, last = found
+        spans.append(found)
+        taken.update(range(first, last + 1))
+        left -= sum(u.tokens for u in units[first : last + 1]) + _EXCERPT_MARK_TOKENS
+        for term in {t for u in units[first : last + 1] for t in u.terms}:
+            value[term] = worth[term] * _EXCERPT_REPEATED
+    return sorted(spans)
+
+
+def _best_run(
+    units: Sequence[ExcerptUnit],
+    value: Mapping[str, float],
+    taken: set[int],
+    left: int,
+    room: int,
+) -> tuple[int, int] | None:
+    best, most = None, 0.0
+    price = _EXCERPT_PRICE / max(1, room)
+    for first in range(len(units)):
+        if not units[first].terms or first in taken:
+            continue
+        covered: set[str] = set()
+        gain, size = 0.0, 0
+        for last in range(first, min(len(units), first + _EXCERPT_WINDOW)):
+            unit = units[last]
+            size += unit.tokens
+            if size > left or last in taken:
+                break
+            fresh = unit.terms - covered
+            if not unit.terms:
+                continue
+            gain += sum(value[t] for t in sorted(fresh))
+            covered |= fresh
+            if gain - price * size > most:
+                best, most = (first, last), gain - price * size
+    return best
+
+
+def with_context(
+    units: Sequence[ExcerptUnit], spans: Sequence[tuple[int, int]], room: int
+) -> list[tuple[int, int]]:
+    """The runs with what follows them, and what leads to them, as far as the room goes.
+
+    What answers a question often stands in the sentence after the one that shares its words.
+    """
+    grown = [list(span) for span in spans]
+    left = room - sum(u.tokens for a, b in spans for u in units[a : b + 1])
+    taken = {k for a, b in spans for k in range(a, b + 1)}
+    for side in (1, 1, -1, 1, -1):
+        for span in grown:
+            k = span[1] + 1 if side > 0 else span[0] - 1
+            if 0 <= k < len(units) and k not in taken and units[k].tokens <= left:
+                span[side > 0] = k
+                taken.add(k)
+                left -= units[k].tokens
+    return [(a, b) for a, b in grown]
+
+
+def _joined_spans(text: str, units: Sequence[ExcerptUnit], spans: Sequence[tuple[int, int]]) -> str:
+    """The runs as text, marks between them and at the ends where text is left out."""
+    pieces: list[str] = []
+    end = 0
+    for first, last in spans:
+        start = units[first].start
+        between = text[end : min(start, end + EXCERPT_READ_CHARACTERS)]
+        if between and not between.isspace():
+            pieces.append(f" {EXCERPT_MARK} " if pieces else f"{EXCERPT_MARK} ")
+        elif pieces:
+            pieces.append(between)
+        end = units[last].end
+        pieces.append(text[start:end])
+    rest = text[end : end + EXCERPT_READ_CHARACTERS]
+    return "".join(pieces) + (f" {EXCERPT_MARK}" if rest and not rest.isspace() else "")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.excerpting: Fill the room that recall leaves over: the part that matters of long messages not taken whole.
+
+EXCERPT_LINE_TOKENS = 12
+"""Tokens of an excerpt's line beyond its text: turn, speaker, the word, framing; at most."""
+
+EXCERPT_MOST_TOKENS = 200
+"""Tokens of one excerpt at most."""
+
+_EXCERPT_LEAST_TOKENS = 150
+_EXCERPT_LEAST_ROOM = 28
+_EXCERPT_CANDIDATES = 6
+_EXCERPT_FLOOR = 0.02
+_EXCERPT_SWAP = 0.05
+_EXCERPT_SWAP_SURE = 0.3
+_EXCERPT_SURE = 0.7
+_EXCERPT_NEAR_BEST = 0.25
+"""What gives way to an excerpt may matter so much, as a share of the excerpt's relevance; and so
+much where it holds at least ``SURE`` of the question and ``NEAR_BEST`` of the best relevance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The part of a message that is quoted.
+
+    Attributes:
+        atom: the message, alone.
+        text: what is quoted of it.
+        tokens: its tokens, line included.
+        covered: share of the question's weight that it holds, in [0, 1].
+    """
+
+    atom: Atom
+    text: str
+    tokens: int
+    covered: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExcerptPool:
+    """Where excerpts may come from.
+
+    Attributes:
+        places: candidates among the atoms, ascending; ``worth`` is their relevance and ``cost``
+            their tokens, same shape.
+        chosen: which of them were taken whole, ascending.
+        values: relevance of every finished message.
+        answer: what the index said; its question gives the terms that matter.
+    """
+
+    places: NDArray[np.int64]
+    worth: NDArray[np.float64]
+    cost: NDArray[np.int64]
+    chosen: Sequence[int]
+    values: NDArray[np.float64]
+    answer: Relevance | None
+
+
+def fill_with_excerpts(
+    request: Request, pool: ExcerptPool, room: int
+) -> tuple[tuple[Excerpt, ...], frozenset[int]]:
+    """Excerpts of the most relevant long messages that were not chosen, as far as the room goes.
+
+    Where the room is filled with what hardly matters, some of that gives way: messages that
+    together matter a twentieth of the excerpt, or three tenths if it holds most of the question.
+
+    Args:
+        room: tokens that the choice left over, the head of the block paid.
+
+    Returns:
+        At most six excerpts in order of place, and the chosen candidates that gave way to them.
+    """
+    if pool.answer is None or not len(pool.places):
+        return (), frozenset()
+    long = pool.cost > _EXCERPT_LEAST_TOKENS
+    long[list(pool.chosen)] = False
+    if not long.any():
+        return (), frozenset()
+    worth = worth_of_excerpts(pool.worth, pool.cost)
+    long &= worth >= _EXCERPT_FLOOR * pool.worth.max()
+    ranked = np.flatnonzero(long)[np.argsort(-worth[long], kind="stable")]
+    weights = dict(pool.answer.profile.weights)
+    density = pool.worth / pool.cost
+    fillers = sorted(pool.chosen, key=lambda k: (density[k], k))
+    found: list[Excerpt] = []
+    gone: set[int] = set()
+    for k in ranked[:_EXCERPT_CANDIDATES].tolist():
+        most = EXCERPT_MOST_TOKENS + EXCERPT_LINE_TOKENS
+        giving = _giving_way(pool, fillers, _EXCERPT_SWAP_SURE * worth[k], most - room)
+        limit = min(most, room + int(pool.cost[giving].sum()))
+        if limit < _EXCERPT_LEAST_ROOM + EXCERPT_LINE_TOKENS:
+            continue
+        atom = request.transcript.atoms[pool.places[k]]
+        excerpt = _excerpt_of(request, atom, pool.values, weights, limit)
+        if excerpt is None:
+            continue
+        if excerpt.covered < _EXCERPT_SURE or _EXCERPT_NEAR_BEST * pool.worth.max() > worth[k]:
+            giving = _giving_way(pool, fillers, _EXCERPT_SWAP * worth[k], excerpt.tokens - room)
+            if room + int(pool.cost[giving].sum()) < excerpt.tokens:
+                continue
+        found.append(excerpt)
+        room -= excerpt.tokens
+        while room < 0:
+            filler = giving.pop(0)
+            fillers.remove(filler)
+            gone.add(filler)
+            room += int(pool.cost[filler])
+    return tuple(sorted(found, key=lambda e: e.atom.first)), frozenset(gone)
+
+
+def worth_of_excerpts(worth: NDArray[np.float64], cost: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Relevance of long messages if the part that matters stood for them.
+
+    Scoring prices length with half its logarithm: the odds of an excerpt are the message's times
+    ``sqrt(cost/150)``.
+    """
+    bounded = np.minimum(worth, 1.0 - 1e-12)
+    odds = bounded / (1.0 - bounded) * np.sqrt(np.maximum(1.0, cost / _EXCERPT_LEAST_TOKENS))
+    return np.asarray(odds / (1.0 + odds))
+
+
+def _giving_way(
+    pool: ExcerptPool, fillers: Sequence[int], bearable: float, wanted: int
+) -> list[int]:
+    """The first few that free so many tokens, or all that matter little enough together."""
+    giving: list[int] = []
+    for k in fillers:
+        bearable -= float(pool.worth[k])
+        if wanted <= 0 or bearable < 0.0:
+            break
+        giving.append(k)
+        wanted -= int(pool.cost[k])
+    return giving
+
+
+def _excerpt_of(
+    request: Request,
+    atom: Atom,
+    values: NDArray[np.float64],
+    weights: Mapping[str, float],
+    room: int,
+) -> Excerpt | None:
+    """The part that matters of an atom's most relevant message."""
+    long = [i for i in atom.indices if request.entries[i].tokens > _EXCERPT_LEAST_TOKENS]
+    if not long:
+        return None
+    place = max(long, key=lambda i: (values[i], -i))
+    count = request.counter.count_batch
+    most = min(room - EXCERPT_LINE_TOKENS, EXCERPT_MOST_TOKENS)
+    text = cut_excerpt(spoken_text(request.messages[place]), weights, _terms_of, count, most)
+    if text is None:
+        return None
+    held = set(_terms_of(text))
+    covered = sum(w for t, w in weights.items() if t in held) / sum(weights.values())
+    alone = atom_of((place,), atom.turn)
+    return Excerpt(alone, text, count([text])[0] + EXCERPT_LINE_TOKENS, covered)
+
+
+def _terms_of(text: str) -> Iterable[str]:
+    return (term for entry in look_up_words(split_words(text)) for term in entry.terms)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.structure.ghost: The ghost graph: what a question means without saying it.
+
+GHOST_TURNS = 8
+GHOST_FADE = 0.9
+
+_GHOST_TYPES: dict[str, re.Pattern[str]] = {
+    "file": re.compile(r"[\w\-./\\]+\.[A-Za-z]\w{0,4}"),
+    "link": re.compile(r"https?://\S+|www\.\S+"),
+    "error": re.compile(r"\w*(?:error|exception|warning|fault)\w*", re.IGNORECASE),
+    "version": re.compile(r"v?\d+(?:\.\d+)+"),
+    "code": re.compile(r"\w+(?:_\w+)+|[a-z]+[A-Z]\w*|\w+\(\)|\w+::\w+"),
+    "ticket": re.compile(r"#\d+|[A-Z]{2,}-\d+", re.IGNORECASE),
+}
+_GHOST_NOUNS: dict[str, tuple[str, ...]] = {
+    "file": ("file", "script", "module", "document", "datei", "fichier", "archivo", "文件", "файл"),
+    "link": ("link", "url", "page", "site", "website", "链接", "ссылка"),
+    "error": (
+        "error",
+        "exception",
+        "bug",
+        "warning",
+        "problem",
+        "fehler",
+        "erreur",
+        "错误",
+        "ошибка",
+    ),
+    "version": ("version", "release", "版本", "версия"),
+    "code": ("function", "method", "class", "variable", "column", "table", "函数", "функция"),
+    "ticket": ("ticket", "issue", "request", "order", "订单", "заказ"),
+}
+_GHOST_PRONOUN = re.compile(
+    r"\b(?:it|that|this|them|those|these|its|he|she|they|him|her|their|er|sie|es|ihn|il|elle|lui|eso"
+    r"|esto|ele|ela|isso|lo|questo|quello|он|она|оно|они|это|его|её)\b|那个|这个|它|他|她|それ|これ|あれ|그것|이것",
+    re.IGNORECASE,
+)
+
+
+def entity_type(name: str) -> str:
+    """``link file version error ticket code`` or ``name``."""
+    for kind in ("link", "version", "file", "error", "ticket", "code"):
+        if _GHOST_TYPES[kind].fullmatch(name):
+            return kind
+    return "name"
+
+
+def asked_types(question: str) -> frozenset[str]:
+    """Types that "the <noun>" phrases of a question ask for; empty when there are none."""
+    lower = question.lower()
+    return frozenset(
+        kind
+        for kind, nouns in _GHOST_NOUNS.items()
+        if any(
+            (noun in lower)
+            if not noun.isascii()
+            else re.search(rf"\b(?:the|that|this|der|die|das|le|la|el|o|il) {noun}\b", lower)
+            for noun in nouns
+        )
+    )
+
+
+def points_away(question: str) -> bool:
+    """Whether a question leans on a pronoun or on "the <noun>"."""
+    return _GHOST_PRONOUN.search(question) is not None or bool(asked_types(question))
+
+
+def ghost_weights(
+    question: str,
+    named: Sequence[str],
+    mentions: Mapping[str, Sequence[int]],
+    turn: Sequence[int],
+) -> dict[str, float]:
+    """Teleport weight of entities for a question.
+
+    Entities that the question names count ``1/mentions``. When it names none and leans on a
+    pronoun, those of the last 8 turns count ``0.9**(turns ago)``, only the types asked for if any.
+
+    Args:
+        question: Its text.
+        named: Entities in it, folded.
+        mentions: Messages that mention each entity, ascending.
+        turn: Turn number of each message.
+
+    Returns:
+        Entity to weight > 0, possibly empty.
+    """
+    direct = {name: 1.0 / len(mentions[name]) for name in named if mentions.get(name)}
+    if direct or not turn or not points_away(question):
+        return direct
+    wanted = asked_types(question)
+    out: dict[str, float] = {}
+    for name, places in mentions.items():
+        if not places:
+            continue
+        ago = turn[-1] - turn[places[-1]]
+        if 0 <= ago < GHOST_TURNS and (not wanted or entity_type(name) in wanted):
+            out[name] = GHOST_FADE**ago
+    return out
+
+
+def resolve_anaphor(
+    question: str, mentions: Mapping[str, Sequence[int]], turn: Sequence[int]
+) -> str:
+    """Most recent entity of the right type that a pronoun may stand for, or an empty string."""
+    weights = ghost_weights(question, (), mentions, turn)
+    if not weights:
+        return ""
+    return max(weights, key=lambda name: (mentions[name][-1], name))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.structure.supersede: Newer values of the same thing: which statements have been overtaken.
+
+SUPERSEDE_SHARE = 0.6
+
+_SUPERSEDE_ASSIGNMENT = re.compile(
+    r"\b((?:[\w'-]{1,30} ){0,3}[\w'-]{1,30}?)\s?"
+    r"(?:\bis now\b|\bare now\b|\bis\b|\bwas\b|=|:|\bto be\b)\s*"
+    r"([$€£]?\d[\w.,:%/-]*)",
+    re.IGNORECASE,
+)
+_SUPERSEDE_FILL = frozenset(
+    "the a an my our your his her its their that this new current now".split()
+)
+
+
+def stated_values(text: str) -> dict[str, str]:
+    """Things and the value a text gives them ("the deadline is 12 May" -> deadline: 12).
+
+    Only values that start with a digit or a currency sign count; the last one in a text wins.
+    """
+    out: dict[str, str] = {}
+    for found in _SUPERSEDE_ASSIGNMENT.finditer(text[:20_000]):
+        words = [w for w in found.group(1).lower().split() if w not in _SUPERSEDE_FILL]
+        if words:
+            out[" ".join(words[-2:])] = found.group(2).rstrip(".,:")
+    return out
+
+
+def superseded(values: Sequence[dict[str, str]]) -> NDArray[np.bool_]:
+    """Messages all of whose stated values a later message changed.
+
+    Args:
+        values: From `stated_values`, one per message in order.
+
+    Returns:
+        Flags, shape (n,); False for messages that state nothing.
+    """
+    latest: dict[str, str] = {}
+    out = np.zeros(len(values), dtype=bool)
+    for i in range(len(values) - 1, -1, -1):
+        stated = values[i]
+        if stated:
+            out[i] = all(thing in latest and latest[thing] != v for thing, v in stated.items())
+            for thing, value in stated.items():
+                latest.setdefault(thing, value)
+    return out
+
+
+def discount_superseded(
+    relevance: NDArray[np.float64],
+    overtaken: NDArray[np.bool_],
+    *,
+    share: float = SUPERSEDE_SHARE,
+    history: bool = False,
+) -> NDArray[np.float64]:
+    """``r * (1 - share)`` for overtaken messages; unchanged when history is asked for."""
+    if history:
+        return relevance.copy()
+    return np.asarray(relevance * np.where(overtaken, 1.0 - share, 1.0))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.lifting: What a question means without saying it: pronouns, two hops, newer values, repeated texts.
+
+_LIFT_LOOK = 48
+"""Messages of most relevance that are looked at."""
+_LIFT_SEEDS = 3
+_LIFT_RARE = 4
+_LIFT_SHORT = 40
+_LIFT_REPEATED = 0.05
+_LIFT_PRONOUN = 8.0
+_LIFT_MOST_OF_IT = 0.5
+_LIFT_NOW = re.compile(
+    r"\b(?:now|currently|current|latest|at the moment|these days|by now|jetzt|aktuell\w*|derzeit"
+    r"|inzwischen|ahora|actual\w*|maintenant|agora|adesso|attual\w*|сейчас|теперь)\b"
+    r"|现在|目前|最新|如今|今の|現在|지금|현재",
+    re.IGNORECASE,
+)
+_LIFT_BEFORE = re.compile(
+    r"ursprünglich|anfangs|zuerst|al principio|originalmente|au début|最初|原来"
+)
+_LIFT_NUMBER = re.compile(r"\d[\d.,:/%-]*")
+
+
+def lift_by_cues(
+    transcript: Transcript, query: TextAnalysis, answer: Relevance, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The relevance with what the question leaves unsaid taken into account.
+
+    Args:
+        values: shape (n,), in [0, 1]; returned as they are where no cue is found.
+    """
+    if not values.any():
+        return values
+    look = np.argsort(-values, kind="stable")[:_LIFT_LOOK]
+    look = np.sort(look[values[look] > 0.0])
+    lifted = _without_repeats(transcript, look, values)
+    asked = query.asked
+    if _LIFT_NOW.search(asked):
+        history = answer.profile.cues & CUE_HISTORY or _LIFT_BEFORE.search(asked)
+        lifted = _newer_first(transcript, answer, look, lifted, history=bool(history))
+    if answer.profile.cues & CUE_ANAPHOR and not query.entities:
+        lifted = _meant_by_pronoun(transcript, query, answer, lifted)
+    return _second_hop(transcript, answer, look, lifted)
+
+
+def _without_repeats(
+    transcript: Transcript, look: NDArray[np.int64], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Of the same text said again and again the newest counts."""
+    seen: set[str] = set()
+    again: list[int] = []
+    for i in look[::-1].tolist():
+        message = transcript.entries[i].message
+        if message.text in seen and not message.calls:
+            again.append(i)
+        seen.add(message.text)
+    if not again:
+        return values
+    lifted = values.copy()
+    lifted[again] *= _LIFT_REPEATED
+    return lifted
+
+
+def _newer_first(
+    transcript: Transcript,
+    answer: Relevance,
+    look: NDArray[np.int64],
+    values: NDArray[np.float64],
+    *,
+    history: bool,
+) -> NDArray[np.float64]:
+    """Of statements with the same words of the question and other numbers the newest counts.
+
+    Where the past is asked for, the oldest counts too.
+    """
+    weights = dict(answer.profile.weights)
+    least = _LIFT_MOST_OF_IT * sum(weights.values())
+    stated: list[dict[str, str]] = []
+    for i in look.tolist():
+        entry = transcript.entries[i]
+        held = sorted(weights.keys() & set(entry.analysed().terms))
+        thing = " ".join(held) if sum(weights[t] for t in held) >= least else ""
+        numbers = _LIFT_NUMBER.findall(entry.message.text[:2000])
+        short = entry.analysed().length <= _LIFT_SHORT
+        stated.append({thing: " ".join(numbers)} if thing and numbers and short else {})
+    overtaken = np.zeros(len(values), dtype=bool)
+    overtaken[look] = superseded(stated)
+    if history:
+        first: dict[str, int] = {}
+        for i, things in zip(look.tolist(), stated, strict=True):
+            for thing in things:
+                first.setdefault(thing, i)
+        overtaken[list(first.values())] = False
+    return discount_superseded(values, overtaken, share=1.0 - _LIFT_REPEATED)
+
+
+def _meant_by_pronoun(
+    transcript: Transcript,
+    query: TextAnalysis,
+    answer: Relevance,
+    values: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Raise what shares a word with the question and names what the pronoun may stand for."""
+    size = len(values)
+    turns = transcript.turn_of_message.view()[:size].tolist()
+    recent = _recent_entities(transcript, turns)
+    if not recent:
+        return values
+    mentions = _mentions_of(transcript, recent, size)
+    weights = ghost_weights(query.asked, (), mentions, turns)
+    near = answer.signals.get("hits")
+    if near is None or not weights:
+        return values
+    lifted = values.copy()
+    for name, weight in weights.items():
+        for i in mentions[name] if len(mentions[name]) <= _LIFT_RARE else ():
+            if near[i] > 0.0:
+                lifted[i] = max(lifted[i], _raised(values[i], _LIFT_PRONOUN * weight))
+    return lifted
+
+
+def _mentions_of(transcript: Transcript, names: Sequence[str], size: int) -> dict[str, list[int]]:
+    """The messages that hold all the words of each name."""
+    terms = {
+        name: [t for entry in look_up_words(split_words(name)) for t in entry.terms]
+        for name in names
+    }
+    wanted = list(dict.fromkeys(t for held in terms.values() for t in held))
+    holders = dict(zip(wanted, transcript.index.holders(wanted, size), strict=True))
+    return {
+        name: sorted(set.intersection(*(set(holders[t]) for t in held))) if held else []
+        for name, held in terms.items()
+    }
+
+
+def _raised(value: float, factor: float) -> float:
+    """A relevance with its odds multiplied."""
+    odds = factor * value / max(1e-12, 1.0 - value)
+    return odds / (1.0 + odds)
+
+
+def _recent_entities(transcript: Transcript, turns: Sequence[int]) -> list[str]:
+    found: dict[str, None] = {}
+    for i in range(len(turns) - 1, -1, -1):
+        if turns[-1] - turns[i] >= GHOST_TURNS:
+            break
+        found.update(dict.fromkeys(transcript.entries[i].analysed().entities))
+    return list(found)
+
+
+def _second_hop(
+    transcript: Transcript,
+    answer: Relevance,
+    look: NDArray[np.int64],
+    values: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Raise the message that a rare word ties to the best one, where neither holds all by itself.
+
+    "Where does my sister live?": "my sister is called Ingrid", "Ingrid lives in Kiel".
+    """
+    weights = dict(answer.profile.weights)
+    size, total = len(values), sum(weights.values())
+    best = look[np.argsort(-values[look], kind="stable")][:_LIFT_SEEDS].tolist()
+    if len(weights) < 2 or not best:
+        return values
+    seeds: dict[int, set[str]] = {}
+    for seed in best:
+        analysis = transcript.entries[seed].analysed()
+        held = {t for t in analysis.terms if t in weights}
+        share = sum(weights[t] for t in sorted(held)) / total
+        if analysis.length <= _LIFT_SHORT and 0.3 <= share < 0.95:
+            seeds[seed] = held
+    if not seeds:
+        return values
+    lifted = values.copy()
+    for seed, place in _tied_by_rare_words(transcript, seeds, weights, size):
+        lifted[place] = max(lifted[place], 0.9 * values[seed])
+    return lifted
+
+
+def _tied_by_rare_words(
+    transcript: Transcript,
+    seeds: Mapping[int, set[str]],
+    weights: Mapping[str, float],
+    size: int,
+) -> list[tuple[int, int]]:
+    """Seeds, each with a short message that shares a rare word and holds what it lacks."""
+    pairs = [
+        (seed, term)
+        for seed in seeds
+        for term in transcript.entries[seed].analysed().terms
+        if term not in weights
+    ]
+    found: list[tuple[int, int]] = []
+    holders = transcript.index.rare_holders([term for _, term in pairs], size, _LIFT_RARE)
+    for seed, term in pairs:
+        missing = weights.keys() - seeds[seed]
+        for place in holders.get(term, ()):
+            other = transcript.entries[place].analysed()
+            short = other.length <= _LIFT_SHORT
+            if place != seed and short and not missing.isdisjoint(other.terms):
+                found.append((seed, place))
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.adjusting: Adjust relevance by what a message is: tool flow counts less, question and answer share.
+
+ADJUST_QUESTION = 1
+ADJUST_ANSWER = 2
+ADJUST_TOOL = 3
+
+
+def share_within_turns(
+    values: NDArray[np.float64],
+    kinds: NDArray[np.int8],
+    turns: NDArray[np.int64],
+    share: float,
+    *,
+    mutual: bool = True,
+) -> NDArray[np.float64]:
+    """Answers raised towards the best question of their turn, and questions towards its answers.
+
+    ``max(r, share * best of the other kind in the turn)``, both from the values as given. Nothing
+    is lowered; tool flow and other messages neither give nor take.
+
+    Args:
+        values: Relevance, shape (n,).
+        kinds: ``ADJUST_QUESTION``, ``ADJUST_ANSWER``, ``ADJUST_TOOL`` or another, shape (n,).
+        turns: Turn number of each message, >= 0, shape (n,).
+        share: In [0, 1].
+        mutual: Whether questions take from answers too.
+    """
+    out = values.copy()
+    if not values.size:
+        return out
+    ways = [(ADJUST_QUESTION, ADJUST_ANSWER)]
+    if mutual:
+        ways.append((ADJUST_ANSWER, ADJUST_QUESTION))
+    for giver, taker in ways:
+        best = np.zeros(int(turns.max()) + 1)
+        gives, takes = kinds == giver, kinds == taker
+        np.maximum.at(best, turns[gives], values[gives])
+        out[takes] = np.maximum(values[takes], share * best[turns[takes]])
+    return out
+
+
+def weigh_tool_flow(
+    values: NDArray[np.float64], kinds: NDArray[np.int8], factor: float
+) -> NDArray[np.float64]:
+    """Relevance with that of calls and their results times a factor in [0, 1], shape (n,)."""
+    return np.asarray(values * np.where(kinds == ADJUST_TOOL, factor, 1.0))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.price: The price of length: what a message is worth under a budget.
+
+PRICE_EXPONENT = 0.75
+
+
+def price_relevance(
+    values: NDArray[np.float64],
+    tokens: NDArray[np.int64] | NDArray[np.float64],
+    *,
+    exponent: float = PRICE_EXPONENT,
+) -> NDArray[np.float64]:
+    """Utility for ranking under a budget: odds of relevance per (softened) token.
+
+    ``u = r/(1-r) / tokens**exponent``. Filling the budget in descending order of `u` is the density
+    greedy of the knapsack problem; odds instead of probabilities keep certain hits in front, an
+    exponent below 1 keeps the budget from filling with greetings.
+
+    Args:
+        values: Relevance in [0, 1], shape (n,).
+        tokens: Cost of each message, at least 1 is charged, shape (n,).
+        exponent: 0 ranks by relevance alone, 1 by odds per token.
+
+    Returns:
+        Utilities >= 0, shape (n,); order them descending, ties by position.
+    """
+    bounded = np.clip(np.asarray(values, dtype=np.float64), 0.0, 1.0 - 1e-12)
+    cost = np.maximum(1.0, np.asarray(tokens, dtype=np.float64))
+    return np.asarray(bounded / (1.0 - bounded) / cost**exponent)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.recall: Bring back older messages that this question needs: candidates, gate, choice, quotation.
 
 GIST_LINE_TOKENS = 8
@@ -12093,7 +12300,10 @@ def choose_atoms(
         return Choice()
     cost = request.transcript.atom_tokens.view()[places]
     utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
-    selection = select_items(SelectionCandidates.of(utility, cost, room), exponent=0.0)
+    if calls_tools(request, stop):
+        selection = select_for_calls(request, places, worth, cost, room)
+    else:
+        selection = select_items(SelectionCandidates.of(utility, cost, room), exponent=0.0)
     pool = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
     left = budget - BLOCK_TOKENS - int(selection.cost)
     excerpts, gone = fill_with_excerpts(request, pool, left)
@@ -12109,16 +12319,37 @@ def choose_atoms(
     )
 
 
-def worth_within(
-    request: Request, scored: Scored, start: int, stop: int, budgets: Sequence[int]
-) -> list[float]:
-    """About how much relevance each budget would bring back; a cheap bound, no selection."""
+@dataclass(frozen=True, slots=True, eq=False)
+class WorthCurve:
+    """About how much relevance a budget would bring back: a cheap bound, no selection.
+
+    Attributes:
+        spent: shape (n,), tokens of the first few candidates, the best first.
+        gained: shape (n,), their relevance.
+    """
+
+    spent: NDArray[np.int64]
+    gained: NDArray[np.float64]
+
+    def within(self, budget: int) -> float:
+        """Relevance that so many tokens bring back, the framing of the block included."""
+        fit = int(self.spent.searchsorted(budget - BLOCK_TOKENS, side="right"))
+        return float(self.gained[fit - 1]) if fit else 0.0
+
+    def tokens_for(self, worth: float) -> int:
+        """Tokens that bring back so much relevance; those of all candidates if they do not."""
+        if not len(self.gained):
+            return 0
+        place = min(int(self.gained.searchsorted(worth)), len(self.gained) - 1)
+        return int(self.spent[place]) + BLOCK_TOKENS
+
+
+def worth_curve(request: Request, scored: Scored, start: int, stop: int) -> WorthCurve:
+    """The curve of the atoms in ``[start, stop)`` that could be quoted."""
     places, worth = _candidate_atoms(request, scored, start, stop, quoted=True)
     cost = request.transcript.atom_tokens.view()[places]
     order = np.argsort(-price_relevance(worth, cost), kind="stable")
-    spent, gained = np.cumsum(cost[order]), np.cumsum(worth[order])
-    fit = spent.searchsorted(np.array(budgets) - BLOCK_TOKENS, side="right")
-    return [float(gained[k - 1]) if k else 0.0 for k in fit.tolist()]
+    return WorthCurve(np.cumsum(cost[order]), np.cumsum(worth[order]))
 
 
 def _candidate_atoms(
@@ -12132,7 +12363,8 @@ def _candidate_atoms(
     open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
     if quoted and worth.size:
         open_atoms &= worth >= request.settings.recall_floor * worth.max()
-    open_atoms &= worth > 0
+    if quoted or not calls_tools(request, stop):
+        open_atoms &= worth > 0
     dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
     for i in (*request.kept_by_flag, *dropped):
         if i < len(scored.values):
@@ -12193,232 +12425,330 @@ def _speaker(message: Message) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.gate: The recall gate: does the window in view lack what the question needs?
-
-GATE_FLOOR = 0.05
-GATE_SHORT_WORDS = 20
-GATE_NAME_WORDS = 25
-GATE_MEANING_LEAD = 1.0
-"""Standard deviations of likeness by which a message out of view must lead all those in view."""
-
+# eunoe.stages.placement: The order of the lines of a quoted block: by time, or with what matters most at both ends.
 
 @dataclass(frozen=True, slots=True)
-class WindowCoverage:
-    """How well the messages in view answer a question, beside those out of view.
+class PlacementZones:
+    """What stands at the head and at the tail of a block, by key; the rest stands between."""
 
-    Attributes:
-        inside: Share of the question's weight (idf) that occurs in the window, 0 to 1.
-        outside: Share that occurs before the window.
-        missing: Share that occurs before the window only.
-        best_inside: Largest share that one message and its neighbours hold, in the window.
-        best_outside: The same before the window.
-        missing_names: Identifiers, paths and codes of the question found before the window only.
-        words: Written words of the question (a third of its n-grams for scripts without spaces).
-        asks: Whether it is a question.
-        recalls: Whether it points back at the chat ("earlier", "as we discussed", "之前").
-        follows: Whether it goes on with what is in view ("ok, and ...", "thanks, ...").
-        wants: Whether it wants something of before without asking ("tell me the port", "the column
-            that you prepared", "she asks which form").
-        lead: By how many standard deviations the likeness in meaning of the best message before the
-            window exceeds that of the best one in it; without embeddings minus infinity, as where
-            the best one before it is no better than the best of so many random ones.
-    """
-
-    inside: float
-    outside: float
-    missing: float
-    best_inside: float
-    best_outside: float
-    missing_names: tuple[str, ...]
-    words: int
-    asks: bool
-    recalls: bool
-    follows: bool
-    wants: bool = False
-    lead: float = -math.inf
-
-    @property
-    def score(self) -> float:
-        """``1.5 + 3 ln(best_outside/best_inside) + [recalls] - 2 [follows] - 4.5 (words-20)+/20``.
-
-        Both shares are floored by adding 0.05. A long message brings its own context and a
-        follow-up has it in view, so they must find much more outside than inside; a question that
-        points back needs less.
-        """
-        ratio = (self.best_outside + GATE_FLOOR) / (self.best_inside + GATE_FLOOR)
-        surplus = max(0, self.words - GATE_SHORT_WORDS) / GATE_SHORT_WORDS
-        return 1.5 + 3.0 * math.log(ratio) + 1.0 * self.recalls - 2.0 * self.follows - 4.5 * surplus
-
-    @property
-    def open(self) -> bool:
-        """Whether recall should look before the window.
-
-        Statements ("thanks, next", a task of its own) open it only when they point back, when they
-        want something that is better known before the window, or when they are short and hold an
-        identifier that only messages before the window know.
-        """
-        return self._open_by_words or self.by_meaning
-
-    @property
-    def by_meaning(self) -> bool:
-        """Whether likeness in meaning alone opens it: for a short question, or a wish.
-
-        It does not for what goes on with what is in view: that resembles much, and needs nothing.
-        """
-        if self._open_by_words or self.follows or self.words > GATE_NAME_WORDS:
-            return False
-        return self.lead >= GATE_MEANING_LEAD and (self.asks or self.recalls or self.wants)
-
-    @property
-    def _open_by_words(self) -> bool:
-        if self.best_outside <= 0.0:
-            return False
-        if self.asks or self.recalls:
-            return self.score >= 0.0
-        if self.words > GATE_NAME_WORDS:
-            return False
-        if self.missing_names:
-            return self.score >= 0.0
-        return self.wants and self.best_outside > self.best_inside and self.score >= 0.0
-
-    @property
-    def plain(self) -> bool:
-        """Whether it is a plain question, or points back, and words opened the gate.
-
-        Statements, and questions that only meaning speaks for, are served in the free room.
-        """
-        return (self.asks or self.recalls) and not self.by_meaning
+    head: frozenset[int] = frozenset()
+    tail: frozenset[int] = frozenset()
 
 
-def window_coverage(
-    index: RelevanceIndex,
-    query: TextAnalysis,
-    start: int,
-    *,
-    upto: int | None = None,
-    relevance: Relevance | None = None,
-) -> WindowCoverage:
-    """Compare the window ``[start, upto)`` with the messages before it.
+def u_shape_order(relevance: Sequence[float]) -> list[int]:
+    """The most relevant last, the next first, the third before the last, and so on to the middle.
 
     Args:
-        index: Index that holds the messages.
-        query: Analysis of the question (not itself among the messages counted).
-        start: First message in view.
-        upto: Messages that count, all by default.
-        relevance: Answer of the index for the same query and `upto`, when it is at hand.
+        relevance: of each item, oldest first; among equals the newest counts as more relevant.
+
+    Returns:
+        Positions in order of display; by time where all are equally relevant.
     """
-    n = len(index) if upto is None else max(0, min(upto, len(index)))
-    start = max(0, min(start, n))
-    answer = index.relevance(query, upto=n) if relevance is None else relevance
-    total = sum(weight for _, weight in answer.profile.weights)
-    inside = outside = missing = 0.0
-    absent: set[str] = set()
-    for term, weight in answer.profile.weights:
-        first, last = answer.reaches[term]
-        inside += weight * (last >= start)
-        outside += weight * (first < start)
-        missing += weight * (last < start)
-        if last < start:
-            absent.add(term)
-    share = index.nearby_share(answer)
-    cues = answer.profile.cues
-    scale = 1.0 / total if total > 0.0 else 0.0
-    return WindowCoverage(
-        inside=inside * scale,
-        outside=outside * scale,
-        missing=missing * scale,
-        best_inside=float(np.max(share[start:], initial=0.0)),
-        best_outside=float(np.max(share[:start], initial=0.0)),
-        missing_names=tuple(
-            name
-            for name in query.entities
-            if not name.replace(" ", "").isalpha() and index.knows_only(name, absent)
-        ),
-        words=max(query.words, query.length // 3),
-        asks=query.asks,
-        recalls=cues & CUE_RECALL != 0,
-        follows=cues & CUE_FOLLOW_UP != 0,
-        wants=cues & CUE_WANTS != 0,
-        lead=_meaning_lead(index, answer, start),
-    )
+    places = range(len(relevance))
+    if len(set(relevance)) < 2:
+        return list(places)
+    ranked = sorted(places, key=lambda i: (-relevance[i], -i))
+    return ranked[1::2] + ranked[0::2][::-1]
 
 
-def _meaning_lead(index: RelevanceIndex, answer: Relevance, start: int) -> float:
-    part, weight = answer.signals.get("vector"), index.settings.weights.vector
-    if part is None or weight <= 0.0:
-        return -math.inf
-    column = part / weight
-    if not beyond_chance(column)[:start].any():
-        return -math.inf
-    return float(column[:start].max() - np.max(column[start:], initial=-math.inf))
+def zoned_order(
+    relevance: Sequence[float], keys: Sequence[int], zones: PlacementZones
+) -> list[int]:
+    """Head by time, then the rest by falling relevance (the newest among equals), tail by time.
 
+    Args:
+        relevance: of each item, oldest first.
+        keys: what the zones call each item; the head goes before the tail.
+        zones: who stands where.
 
-GATE_MOST_WORDS = 72
-
-
-def may_open(query: TextAnalysis) -> bool:
-    """Whether the gate can open for this question at all, whatever the chat holds.
-
-    Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus; a statement opens the gate
-    only if it points back, or is short and wants or names something. False saves the scoring.
+    Source of formula: position table of Lethe (goal and pins, evidence by rank, current task).
     """
-    words = max(query.words, query.length // 3)
-    if words > GATE_MOST_WORDS:
-        return False
-    cues = cues_of(query)
-    if query.asks or cues & CUE_RECALL:
-        return True
-    named = any(not name.replace(" ", "").isalpha() for name in query.entities)
-    return (named or cues & CUE_WANTS != 0) and words <= GATE_NAME_WORDS
+    places = range(len(relevance))
+    head = [i for i in places if keys[i] in zones.head]
+    tail = [i for i in places if keys[i] in zones.tail and keys[i] not in zones.head]
+    fixed = {*head, *tail}
+    bulk = sorted((i for i in places if i not in fixed), key=lambda i: (-relevance[i], -i))
+    return [*head, *bulk, *tail]
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.gate: Whether this question needs what lies before the window, and how deep to reach.
+# eunoe.pipeline.view: A view under construction: which atoms stand in place, which are quoted, and what that weighs.
 
-@dataclass(frozen=True, slots=True)
-class RecallNeed:
-    """``none``, ``light`` (in the free room beside the window) or ``deep``, and why."""
+@dataclass(slots=True, kw_only=True)
+class View:
+    """What a policy decided.
 
-    depth: Literal["none", "light", "deep"]
-    reason: str
-    scored: Scored | None = None
-
-
-def need_of_recall(request: Request, start: int) -> RecallNeed:
-    """The need of the current question for messages before ``start``.
-
-    The history is scored only if the question could need it at all.
+    Attributes:
+        in_place: atoms to stand in place, the current turn's apart.
+        quoted: atoms to stand in the quoted block.
+        shortened: places whose text is replaced, with the new text and its fate.
+        left_out: first messages of atoms of the current turn that are left out.
+        reasons: why some messages met their fate.
+        scored: relevance, where there was a question to score against.
+        ranked: ``in_place`` was chosen by relevance, so that the least relevant gives way first,
+            not the oldest turn.
+        gists: what stands in the quoted block in place of a message's whole text.
+        zones: who stands at the head and the tail of the quoted block, by first message; None for
+            the order that the settings say.
+        cut, recall_reason, certificate, truncated, warnings: for the report.
     """
-    wish = request.flags.now.recall
-    if wish is None and request.settings.recall != "auto":
-        wish = request.settings.recall == "always"
-    if wish is False or request.question is None:
-        return RecallNeed("none", "recall is off for this turn")
-    query = request.entries[request.question].analysed()
-    if wish is None and not may_open(query):
-        return RecallNeed("none", "the question does not point back")
-    scored = score_history(request)
-    if wish or scored.answer is None:
-        depth: Literal["none", "deep"] = "deep" if wish else "none"
-        return RecallNeed(depth, "recall was asked for", scored)
-    coverage = window_coverage(
-        request.transcript.indexed(request.expired),
-        query,
-        start,
-        upto=request.turn_start,
-        relevance=scored.answer,
+
+    in_place: list[Atom]
+    quoted: list[Atom] = field(default_factory=list)
+    shortened: dict[int, tuple[str, Fate]] = field(default_factory=dict)
+    left_out: set[int] = field(default_factory=set)
+    reasons: dict[int, str] = field(default_factory=dict)
+    scored: Scored | None = None
+    ranked: bool = False
+    gists: dict[int, str] = field(default_factory=dict)
+    zones: PlacementZones | None = None
+    cut: Cut | None = None
+    recall_reason: str = ""
+    certificate: Certificate | None = None
+    truncated: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Built:
+    """A view as messages: the slots, their tokens with list framing, what is still wrong.
+
+    ``quoted`` are the input messages in the quoted block, ``gists`` those shown in part there.
+    """
+
+    slots: list[Slot]
+    tokens: int
+    violations: list[Violation]
+    mended: list[str]
+    quoted: frozenset[int]
+    gists: frozenset[int] = frozenset()
+
+
+def build_view(request: Request, view: View) -> Built:
+    """Turn a view into messages that the profile accepts, and count them."""
+    maker = SlotMaker(
+        raws=request.raws,
+        messages=request.messages,
+        profile=request.profile,
+        read=request.read,
+        thinking_mode=request.thinking_mode,
+        stripped=request.flags.stripped,
+        shortened=view.shortened,
+        repeated_ids=request.repeated_ids,
+        loose_ids=request.loose_ids,
+        short_ids=request.settings.rewrite_call_ids,
     )
-    if not coverage.open:
-        return RecallNeed("none", "the window holds what the question needs", scored)
-    if coverage.by_meaning:
-        why = "an older message is closer in meaning to the question than the window"
-        return RecallNeed("light", why, scored)
-    found = f"{100 * coverage.best_outside:.0f} % against {100 * coverage.best_inside:.0f} %"
-    return RecallNeed(
-        "deep" if coverage.plain else "light",
-        f"an older message covers more of the question than the window ({found})",
-        scored,
+    quoted = list(view.quoted)
+    slots: list[Slot] = []
+    current = [a for a in request.current_atoms if a.first not in view.left_out]
+    atoms = [*view.in_place, *current]
+    for atom in unrepeated(request, atoms, maker.mended):
+        plain = maker.plain_slot(atom)
+        if plain is not None:
+            slots.append(plain)
+            continue
+        problem = maker.problem_of(atom)
+        if not problem or atom.system:
+            slots += maker.slots_of(atom)
+        else:
+            maker.mended.append(f"[{atom.first}] left out of the list: {problem}")
+            if atom.first >= request.turn_start:
+                quoted.append(atom)
+    if request.profile.user_first or slots:
+        slots, opening = _without_open_answers(request, slots)
+        quoted = [*opening, *quoted]
+    block = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
+    if block:
+        slots = put_block(
+            slots,
+            request.question,
+            block,
+            request.profile,
+            request.read,
+            most_tokens=most_quoted_tokens(request, quoted, block, view.gists),
+            question_tokens=0
+            if request.question is None
+            else request.entries[request.question].tokens,
+        )
+    slots = arrange_slots(slots, request.profile, request.read, maker.mended)
+    tokens = _tokens_of(request, slots)
+    return Built(
+        slots=slots,
+        tokens=tokens,
+        violations=check_messages([s.message for s in slots], request.profile),
+        mended=maker.mended,
+        quoted=frozenset(i for a in quoted for i in a.indices),
+        gists=frozenset(i for a in quoted for i in a.indices if i in view.gists),
     )
+
+
+def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:
+    """The quoted atoms as they are shown: in the policy's zones, else as the settings say."""
+    atoms = sorted(quoted, key=lambda a: a.first)
+    if view.zones is None and request.settings.placement != "u_shape":
+        return atoms
+    relevance = [view.scored.of(a) if view.scored is not None else 0.0 for a in atoms]
+    if view.zones is not None:
+        order = zoned_order(relevance, [a.first for a in atoms], view.zones)
+    else:
+        order = u_shape_order(relevance)
+    return [atoms[k] for k in order]
+
+
+def _tokens_of(request: Request, slots: list[Slot]) -> int:
+    """Tokens of the list: by the known bound of a quoted block, exactly if that is too much."""
+    counted = LIST_TOKENS if slots else 0
+    ours: list[Slot] = []
+    for slot in slots:
+        if slot.index is not None and slot.raw is request.raws[slot.index]:
+            counted += request.entries[slot.index].tokens
+        else:
+            ours.append(slot)
+    counted += request.count([s.raw for s in ours if s.most_tokens is None])
+    bounded = [s for s in ours if s.most_tokens is not None]
+    most = counted + sum(s.most_tokens or 0 for s in bounded)
+    if not bounded or request.allowed is None or most <= request.allowed:
+        return most
+    return counted + request.count([s.raw for s in bounded])
+
+
+def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> list[Atom]:
+    """The atoms without those whose content items come again later (Responses-style lists)."""
+    if not request.profile.reasoning_pairs:
+        return list(atoms)
+    seen: set[str] = set()
+    kept: list[Atom] = []
+    for atom in reversed(atoms):
+        ids = [x for i in atom.indices for x in request.messages[i].shape.item_ids]
+        if len(set(ids)) < len(ids) or seen.intersection(ids):
+            mended.append(f"[{atom.first}] left out: an item id comes twice in the request")
+            continue
+        seen.update(ids)
+        kept.append(atom)
+    return kept[::-1]
+
+
+def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slot], list[Atom]]:
+    """The slots without answers at the head whose question was cut; those go into quotation."""
+    first_user = next((k for k, s in enumerate(slots) if s.message.role == "user"), len(slots))
+    early = [
+        k
+        for k in range(first_user)
+        if not slots[k].message.is_system and _has_question_before(request, slots[k])
+    ]
+    if not early:
+        return slots, []
+    loose = {i for k in early for i in slots[k].parts}
+    turn_atoms = [a for a in _all_atoms(request) if loose.intersection(a.indices)]
+    if any(a.first >= request.turn_start for a in turn_atoms):
+        return slots, []
+    gone = {i for a in turn_atoms for i in a.indices}
+    kept = [
+        s
+        for k, s in enumerate(slots)
+        if k not in set(early) and (s.stands_by is None or s.stands_by not in gone)
+    ]
+    return kept, turn_atoms
+
+
+def _has_question_before(request: Request, slot: Slot) -> bool:
+    place = min(slot.parts, default=0)
+    return any(request.messages[i].role == "user" for i in range(place))
+
+
+def _all_atoms(request: Request) -> list[Atom]:
+    return [*request.atoms_between(0, request.turn_start), *request.current_atoms]
+
+
+def fates_of(request: Request, built: Built) -> Mapping[int, Fate]:
+    """The fate of every input message that is in the output in some form."""
+    fates: dict[int, Fate] = dict.fromkeys(built.quoted, Fate.RECALLED)
+    fates.update(dict.fromkeys(built.gists, Fate.GIST))
+    for slot in built.slots:
+        for i in slot.parts:
+            fates[i] = slot.fate if i == slot.index else Fate.KEPT
+    return fates
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.in_place: What stands in place: where the history begins, what flags keep, and the room there is.
+
+def context_start(request: Request) -> int:
+    """Where ``!context=N`` lets the history begin; 0 without the flag."""
+    wanted = request.flags.now.context
+    turns = request.transcript.turns.view()
+    if wanted is None or wanted > len(turns):
+        return 0
+    return request.turn_start if wanted <= 1 else int(turns[len(turns) - wanted + 1])
+
+
+def is_dropped(request: Request, atom: Atom) -> bool:
+    """Whether a flag leaves the atom out."""
+    return any(request.dropped_by_flag(i) for i in atom.indices)
+
+
+def forced_atoms(request: Request) -> list[Atom]:
+    """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages.
+
+    Those that do not fit beside the system messages and the current turn are left out, the newest
+    ones are taken first.
+    """
+    kept = request.kept_by_flag
+    if not kept:
+        return []
+    room = free_room(request, ()) - request.timeline.used(request.turn_start, len(request.entries))
+    forced: list[Atom] = []
+    for atom in reversed(request.atoms_between(0, request.turn_start)):
+        if atom.system or kept.isdisjoint(atom.indices) or is_dropped(request, atom):
+            continue
+        if (tokens := request.tokens_of(atom)) <= room:
+            forced.append(atom)
+            room -= tokens
+    return forced[::-1]
+
+
+def atoms_from(request: Request, start: int) -> list[Atom]:
+    """System atoms before ``start``, and every atom from there to the current turn."""
+    end = request.turn_start
+    after = request.atoms_between(start, end)
+    if request.flags.by_message:
+        after = [a for a in after if not is_dropped(request, a)]
+    return request.systems_before(start) + after
+
+
+def cut_before(request: Request, start: int, *, declared: bool) -> Cut | None:
+    """The cut that leaves out what lies before ``start``; None if that is nothing."""
+    if start <= 0:
+        return None
+    line = request.timeline
+    dropped = int(line.tokens[start] - line.system_tokens[start])
+    return Cut(index=start, tokens_dropped=dropped, declared=declared) if dropped else None
+
+
+def free_room(request: Request, forced: Sequence[Atom]) -> int:
+    """Tokens for messages beside those that flags keep; as good as endless without a budget."""
+    allowed = request.allowed if request.allowed is not None else 1 << 60
+    return allowed - LIST_TOKENS - sum(request.tokens_of(a) for a in forced)
+
+
+def with_forced(
+    request: Request, start: int, forced: Sequence[Atom], view: View, *, declared: bool
+) -> View:
+    """The view from ``start``, forced atoms before it added: users in place, others quoted."""
+    view.in_place = atoms_from(request, start)
+    view.cut = cut_before(request, start, declared=declared)
+    early = [a for a in forced if a.first < start]
+    in_place_ok = not request.profile.alternate
+    for atom in early:
+        message = request.messages[atom.first]
+        view.reasons[atom.first] = "kept by a flag"
+        if in_place_ok and message.role == "user":
+            view.in_place.append(atom)
+        else:
+            view.quoted.append(atom)
+    view.in_place.sort(key=lambda a: a.first)
+    view.quoted.sort(key=lambda a: a.first)
+    return view
 
 
 # --------------------------------------------------------------------------------------------------
@@ -14208,253 +14538,236 @@ PRESETS: dict[str, Preset] = {
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.placement: The order of the lines of a quoted block: by time, or with what matters most at both ends.
+# eunoe.stages.scoring.gate: The recall gate: does the window in view lack what the question needs?
+
+GATE_FLOOR = 0.05
+GATE_SHORT_WORDS = 20
+GATE_NAME_WORDS = 25
+GATE_MEANING_LEAD = 1.0
+"""Standard deviations of likeness by which a message out of view must lead all those in view."""
+
 
 @dataclass(frozen=True, slots=True)
-class PlacementZones:
-    """What stands at the head and at the tail of a block, by key; the rest stands between."""
-
-    head: frozenset[int] = frozenset()
-    tail: frozenset[int] = frozenset()
-
-
-def u_shape_order(relevance: Sequence[float]) -> list[int]:
-    """The most relevant last, the next first, the third before the last, and so on to the middle.
-
-    Args:
-        relevance: of each item, oldest first; among equals the newest counts as more relevant.
-
-    Returns:
-        Positions in order of display; by time where all are equally relevant.
-    """
-    places = range(len(relevance))
-    if len(set(relevance)) < 2:
-        return list(places)
-    ranked = sorted(places, key=lambda i: (-relevance[i], -i))
-    return ranked[1::2] + ranked[0::2][::-1]
-
-
-def zoned_order(
-    relevance: Sequence[float], keys: Sequence[int], zones: PlacementZones
-) -> list[int]:
-    """Head by time, then the rest by falling relevance (the newest among equals), tail by time.
-
-    Args:
-        relevance: of each item, oldest first.
-        keys: what the zones call each item; the head goes before the tail.
-        zones: who stands where.
-
-    Source of formula: position table of Lethe (goal and pins, evidence by rank, current task).
-    """
-    places = range(len(relevance))
-    head = [i for i in places if keys[i] in zones.head]
-    tail = [i for i in places if keys[i] in zones.tail and keys[i] not in zones.head]
-    fixed = {*head, *tail}
-    bulk = sorted((i for i in places if i not in fixed), key=lambda i: (-relevance[i], -i))
-    return [*head, *bulk, *tail]
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.view: A view under construction: which atoms stand in place, which are quoted, and what that weighs.
-
-@dataclass(slots=True, kw_only=True)
-class View:
-    """What a policy decided.
+class WindowCoverage:
+    """How well the messages in view answer a question, beside those out of view.
 
     Attributes:
-        in_place: atoms to stand in place, the current turn's apart.
-        quoted: atoms to stand in the quoted block.
-        shortened: places whose text is replaced, with the new text and its fate.
-        left_out: first messages of atoms of the current turn that are left out.
-        reasons: why some messages met their fate.
-        scored: relevance, where there was a question to score against.
-        ranked: ``in_place`` was chosen by relevance, so that the least relevant gives way first,
-            not the oldest turn.
-        gists: what stands in the quoted block in place of a message's whole text.
-        zones: who stands at the head and the tail of the quoted block, by first message; None for
-            the order that the settings say.
-        cut, recall_reason, certificate, truncated, warnings: for the report.
+        inside: Share of the question's weight (idf) that occurs in the window, 0 to 1.
+        outside: Share that occurs before the window.
+        missing: Share that occurs before the window only.
+        best_inside: Largest share that one message and its neighbours hold, in the window.
+        best_outside: The same before the window.
+        missing_names: Identifiers, paths and codes of the question found before the window only.
+        words: Written words of the question (a third of its n-grams for scripts without spaces).
+        asks: Whether it is a question.
+        recalls: Whether it points back at the chat ("earlier", "as we discussed", "之前").
+        follows: Whether it goes on with what is in view ("ok, and ...", "thanks, ...").
+        wants: Whether it wants something of before without asking ("tell me the port", "the column
+            that you prepared", "she asks which form").
+        lead: By how many standard deviations the likeness in meaning of the best message before the
+            window exceeds that of the best one in it; without embeddings minus infinity, as where
+            the best one before it is no better than the best of so many random ones.
     """
 
-    in_place: list[Atom]
-    quoted: list[Atom] = field(default_factory=list)
-    shortened: dict[int, tuple[str, Fate]] = field(default_factory=dict)
-    left_out: set[int] = field(default_factory=set)
-    reasons: dict[int, str] = field(default_factory=dict)
-    scored: Scored | None = None
-    ranked: bool = False
-    gists: dict[int, str] = field(default_factory=dict)
-    zones: PlacementZones | None = None
-    cut: Cut | None = None
-    recall_reason: str = ""
-    certificate: Certificate | None = None
-    truncated: bool = False
-    warnings: tuple[str, ...] = ()
+    inside: float
+    outside: float
+    missing: float
+    best_inside: float
+    best_outside: float
+    missing_names: tuple[str, ...]
+    words: int
+    asks: bool
+    recalls: bool
+    follows: bool
+    wants: bool = False
+    lead: float = -math.inf
+
+    @property
+    def score(self) -> float:
+        """``1.5 + 3 ln(best_outside/best_inside) + [recalls] - 2 [follows] - 4.5 (words-20)+/20``.
+
+        Both shares are floored by adding 0.05. A long message brings its own context and a
+        follow-up has it in view, so they must find much more outside than inside; a question that
+        points back needs less.
+        """
+        ratio = (self.best_outside + GATE_FLOOR) / (self.best_inside + GATE_FLOOR)
+        surplus = max(0, self.words - GATE_SHORT_WORDS) / GATE_SHORT_WORDS
+        return 1.5 + 3.0 * math.log(ratio) + 1.0 * self.recalls - 2.0 * self.follows - 4.5 * surplus
+
+    @property
+    def open(self) -> bool:
+        """Whether recall should look before the window.
+
+        Statements ("thanks, next", a task of its own) open it only when they point back, when they
+        want something that is better known before the window, or when they are short and hold an
+        identifier that only messages before the window know.
+        """
+        return self._open_by_words or self.by_meaning
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether likeness in meaning alone opens it: for a short question, or a wish.
+
+        It does not for what goes on with what is in view: that resembles much, and needs nothing.
+        """
+        if self._open_by_words or self.follows or self.words > GATE_NAME_WORDS:
+            return False
+        return self.lead >= GATE_MEANING_LEAD and (self.asks or self.recalls or self.wants)
+
+    @property
+    def _open_by_words(self) -> bool:
+        if self.best_outside <= 0.0:
+            return False
+        if self.asks or self.recalls:
+            return self.score >= 0.0
+        if self.words > GATE_NAME_WORDS:
+            return False
+        if self.missing_names:
+            return self.score >= 0.0
+        return self.wants and self.best_outside > self.best_inside and self.score >= 0.0
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a plain question, or points back, and words opened the gate.
+
+        Statements, and questions that only meaning speaks for, are served in the free room.
+        """
+        return (self.asks or self.recalls) and not self.by_meaning
 
 
-@dataclass(slots=True, kw_only=True)
-class Built:
-    """A view as messages: the slots, their tokens with list framing, what is still wrong.
+def window_coverage(
+    index: RelevanceIndex,
+    query: TextAnalysis,
+    start: int,
+    *,
+    upto: int | None = None,
+    relevance: Relevance | None = None,
+) -> WindowCoverage:
+    """Compare the window ``[start, upto)`` with the messages before it.
 
-    ``quoted`` are the input messages in the quoted block, ``gists`` those shown in part there.
+    Args:
+        index: Index that holds the messages.
+        query: Analysis of the question (not itself among the messages counted).
+        start: First message in view.
+        upto: Messages that count, all by default.
+        relevance: Answer of the index for the same query and `upto`, when it is at hand.
     """
-
-    slots: list[Slot]
-    tokens: int
-    violations: list[Violation]
-    mended: list[str]
-    quoted: frozenset[int]
-    gists: frozenset[int] = frozenset()
-
-
-def build_view(request: Request, view: View) -> Built:
-    """Turn a view into messages that the profile accepts, and count them."""
-    maker = SlotMaker(
-        raws=request.raws,
-        messages=request.messages,
-        profile=request.profile,
-        read=request.read,
-        thinking_mode=request.thinking_mode,
-        stripped=request.flags.stripped,
-        shortened=view.shortened,
-        repeated_ids=request.repeated_ids,
-        loose_ids=request.loose_ids,
-        short_ids=request.settings.rewrite_call_ids,
-    )
-    quoted = list(view.quoted)
-    slots: list[Slot] = []
-    current = [a for a in request.current_atoms if a.first not in view.left_out]
-    atoms = [*view.in_place, *current]
-    for atom in unrepeated(request, atoms, maker.mended):
-        plain = maker.plain_slot(atom)
-        if plain is not None:
-            slots.append(plain)
-            continue
-        problem = maker.problem_of(atom)
-        if not problem or atom.system:
-            slots += maker.slots_of(atom)
-        else:
-            maker.mended.append(f"[{atom.first}] left out of the list: {problem}")
-            if atom.first >= request.turn_start:
-                quoted.append(atom)
-    if request.profile.user_first or slots:
-        slots, opening = _without_open_answers(request, slots)
-        quoted = [*opening, *quoted]
-    block = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
-    if block:
-        slots = put_block(
-            slots,
-            request.question,
-            block,
-            request.profile,
-            request.read,
-            most_tokens=most_quoted_tokens(request, quoted, block, view.gists),
-            question_tokens=0
-            if request.question is None
-            else request.entries[request.question].tokens,
-        )
-    slots = arrange_slots(slots, request.profile, request.read, maker.mended)
-    tokens = _tokens_of(request, slots)
-    return Built(
-        slots=slots,
-        tokens=tokens,
-        violations=check_messages([s.message for s in slots], request.profile),
-        mended=maker.mended,
-        quoted=frozenset(i for a in quoted for i in a.indices),
-        gists=frozenset(i for a in quoted for i in a.indices if i in view.gists),
+    n = len(index) if upto is None else max(0, min(upto, len(index)))
+    start = max(0, min(start, n))
+    answer = index.relevance(query, upto=n) if relevance is None else relevance
+    total = sum(weight for _, weight in answer.profile.weights)
+    inside = outside = missing = 0.0
+    absent: set[str] = set()
+    for term, weight in answer.profile.weights:
+        first, last = answer.reaches[term]
+        inside += weight * (last >= start)
+        outside += weight * (first < start)
+        missing += weight * (last < start)
+        if last < start:
+            absent.add(term)
+    share = index.nearby_share(answer)
+    cues = answer.profile.cues
+    scale = 1.0 / total if total > 0.0 else 0.0
+    return WindowCoverage(
+        inside=inside * scale,
+        outside=outside * scale,
+        missing=missing * scale,
+        best_inside=float(np.max(share[start:], initial=0.0)),
+        best_outside=float(np.max(share[:start], initial=0.0)),
+        missing_names=tuple(
+            name
+            for name in query.entities
+            if not name.replace(" ", "").isalpha() and index.knows_only(name, absent)
+        ),
+        words=max(query.words, query.length // 3),
+        asks=query.asks,
+        recalls=cues & CUE_RECALL != 0,
+        follows=cues & CUE_FOLLOW_UP != 0,
+        wants=cues & CUE_WANTS != 0,
+        lead=_meaning_lead(index, answer, start),
     )
 
 
-def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:
-    """The quoted atoms as they are shown: in the policy's zones, else as the settings say."""
-    atoms = sorted(quoted, key=lambda a: a.first)
-    if view.zones is None and request.settings.placement != "u_shape":
-        return atoms
-    relevance = [view.scored.of(a) if view.scored is not None else 0.0 for a in atoms]
-    if view.zones is not None:
-        order = zoned_order(relevance, [a.first for a in atoms], view.zones)
-    else:
-        order = u_shape_order(relevance)
-    return [atoms[k] for k in order]
+def _meaning_lead(index: RelevanceIndex, answer: Relevance, start: int) -> float:
+    part, weight = answer.signals.get("vector"), index.settings.weights.vector
+    if part is None or weight <= 0.0:
+        return -math.inf
+    column = part / weight
+    if not beyond_chance(column)[:start].any():
+        return -math.inf
+    return float(column[:start].max() - np.max(column[start:], initial=-math.inf))
 
 
-def _tokens_of(request: Request, slots: list[Slot]) -> int:
-    """Tokens of the list: by the known bound of a quoted block, exactly if that is too much."""
-    counted = LIST_TOKENS if slots else 0
-    ours: list[Slot] = []
-    for slot in slots:
-        if slot.index is not None and slot.raw is request.raws[slot.index]:
-            counted += request.entries[slot.index].tokens
-        else:
-            ours.append(slot)
-    counted += request.count([s.raw for s in ours if s.most_tokens is None])
-    bounded = [s for s in ours if s.most_tokens is not None]
-    most = counted + sum(s.most_tokens or 0 for s in bounded)
-    if not bounded or request.allowed is None or most <= request.allowed:
-        return most
-    return counted + request.count([s.raw for s in bounded])
+GATE_MOST_WORDS = 72
 
 
-def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> list[Atom]:
-    """The atoms without those whose content items come again later (Responses-style lists)."""
-    if not request.profile.reasoning_pairs:
-        return list(atoms)
-    seen: set[str] = set()
-    kept: list[Atom] = []
-    for atom in reversed(atoms):
-        ids = [x for i in atom.indices for x in request.messages[i].shape.item_ids]
-        if len(set(ids)) < len(ids) or seen.intersection(ids):
-            mended.append(f"[{atom.first}] left out: an item id comes twice in the request")
-            continue
-        seen.update(ids)
-        kept.append(atom)
-    return kept[::-1]
+def may_open(query: TextAnalysis) -> bool:
+    """Whether the gate can open for this question at all, whatever the chat holds.
 
-
-def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slot], list[Atom]]:
-    """The slots without answers at the head whose question was cut; those go into quotation."""
-    first_user = next((k for k, s in enumerate(slots) if s.message.role == "user"), len(slots))
-    early = [
-        k
-        for k in range(first_user)
-        if not slots[k].message.is_system and _has_question_before(request, slots[k])
-    ]
-    if not early:
-        return slots, []
-    loose = {i for k in early for i in slots[k].parts}
-    turn_atoms = [a for a in _all_atoms(request) if loose.intersection(a.indices)]
-    if any(a.first >= request.turn_start for a in turn_atoms):
-        return slots, []
-    gone = {i for a in turn_atoms for i in a.indices}
-    kept = [
-        s
-        for k, s in enumerate(slots)
-        if k not in set(early) and (s.stands_by is None or s.stands_by not in gone)
-    ]
-    return kept, turn_atoms
-
-
-def _has_question_before(request: Request, slot: Slot) -> bool:
-    place = min(slot.parts, default=0)
-    return any(request.messages[i].role == "user" for i in range(place))
-
-
-def _all_atoms(request: Request) -> list[Atom]:
-    return [*request.atoms_between(0, request.turn_start), *request.current_atoms]
-
-
-def fates_of(request: Request, built: Built) -> Mapping[int, Fate]:
-    """The fate of every input message that is in the output in some form."""
-    fates: dict[int, Fate] = dict.fromkeys(built.quoted, Fate.RECALLED)
-    fates.update(dict.fromkeys(built.gists, Fate.GIST))
-    for slot in built.slots:
-        for i in slot.parts:
-            fates[i] = slot.fate if i == slot.index else Fate.KEPT
-    return fates
+    Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus; a statement opens the gate
+    only if it points back, or is short and wants or names something. False saves the scoring.
+    """
+    words = max(query.words, query.length // 3)
+    if words > GATE_MOST_WORDS:
+        return False
+    cues = cues_of(query)
+    if query.asks or cues & CUE_RECALL:
+        return True
+    named = any(not name.replace(" ", "").isalpha() for name in query.entities)
+    return (named or cues & CUE_WANTS != 0) and words <= GATE_NAME_WORDS
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.policies: The policies: which messages stand in place, and which come back in the quoted block.
+# eunoe.pipeline.gate: Whether this question needs what lies before the window, and how deep to reach.
+
+@dataclass(frozen=True, slots=True)
+class RecallNeed:
+    """``none``, ``light`` (in the free room beside the window) or ``deep``, and why."""
+
+    depth: Literal["none", "light", "deep"]
+    reason: str
+    scored: Scored | None = None
+
+
+def need_of_recall(request: Request, start: int) -> RecallNeed:
+    """The need of the current question for messages before ``start``.
+
+    The history is scored only if the question could need it at all.
+    """
+    wish = request.flags.now.recall
+    if wish is None and request.settings.recall != "auto":
+        wish = request.settings.recall == "always"
+    if wish is False or request.question is None:
+        return RecallNeed("none", "recall is off for this turn")
+    query = request.entries[request.question].analysed()
+    if wish is None and not may_open(query):
+        return RecallNeed("none", "the question does not point back")
+    scored = score_history(request)
+    if wish or scored.answer is None:
+        depth: Literal["none", "deep"] = "deep" if wish else "none"
+        return RecallNeed(depth, "recall was asked for", scored)
+    coverage = window_coverage(
+        request.transcript.indexed(request.expired),
+        query,
+        start,
+        upto=request.turn_start,
+        relevance=scored.answer,
+    )
+    if not coverage.open:
+        return RecallNeed("none", "the window holds what the question needs", scored)
+    if coverage.by_meaning:
+        why = "an older message is closer in meaning to the question than the window"
+        return RecallNeed("light", why, scored)
+    found = f"{100 * coverage.best_outside:.0f} % against {100 * coverage.best_inside:.0f} %"
+    return RecallNeed(
+        "deep" if coverage.plain else "light",
+        f"an older message covers more of the question than the window ({found})",
+        scored,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.stable: The policy ``stable``: a window that only grows between cuts, and what this question needs.
 
 _ENOUGH_WORTH = 0.9
 """Share of the relevance of a deep recall at which a light one of half its size or more will do."""
@@ -14462,12 +14775,107 @@ _ENOUGH_WORTH = 0.9
 
 _ALL_WORTH = 0.99
 """The same for a light recall of any size."""
+_LEAST_WANTED = 800
+"""Tokens that a recall may always take: so few cost little, and what is hard to find is there."""
 
+
+def stable_view(request: Request) -> View:
+    """The window that keeps the cache, and what this question needs from before it."""
+    forced = forced_atoms(request)
+    room = free_room(request, forced)
+    size, settings = len(request.entries), request.settings
+    asked = min(size, (request.question or request.turn_start) + 1)
+    reserve = recall_reserve(request, room)
+    marks = WaterMarks(room=room, high=settings.high_water, low=settings.low_water, reserve=reserve)
+    window = replay_window(request.timeline, marks, start=0, after=0, stop=asked)
+    floor = context_start(request)
+    recalled, view = Choice(), View(in_place=[])
+    if floor == 0 and window.start > 0:
+        recalled, window = _recall_beside(request, view, window, marks, asked)
+    marks = replace(marks, extra=recalled.tokens)
+    fresh = window.fresh
+    if size > asked:
+        window = replay_window(request.timeline, marks, start=window.start, after=asked, stop=size)
+        fresh = window.fresh
+    if window.fits:
+        view.quoted, view.gists = recalled.in_block(), recalled.gists()
+        view.certificate = recalled.certificate
+    elif recalled.tokens:
+        view.recall_reason = "what was recalled had to make room for the running turn"
+    declared = fresh or _was_sent_whole(request)
+    return with_forced(request, max(window.start, floor), forced, view, declared=declared)
+
+
+def _was_sent_whole(request: Request) -> bool:
+    """Whether the chat fitted whole at the request before this one."""
+    line = request.timeline
+    place = int(line.requests.searchsorted(len(request.entries))) - 1
+    return place >= 0 and int(line.tokens[line.requests[place]]) <= free_room(request, ())
+
+
+def recall_reserve(request: Request, room: int) -> int:
+    """Tokens that the window leaves free, so that recall need not move it."""
+    settings = request.settings
+    if settings.recall == "never" or room < LEAST_CACHED_TOKENS:
+        return 0
+    return min(settings.recall_tokens, int(room * settings.reserve_share))
+
+
+def _recall_beside(
+    request: Request, view: View, window: WindowStart, marks: WaterMarks, asked: int
+) -> tuple[Choice, WindowStart]:
+    """What comes back beside the window; a plain question about far back may shrink the window."""
+    need = need_of_recall(request, window.start)
+    view.recall_reason, view.scored = need.reason, need.scored
+    if need.depth == "none" or need.scored is None:
+        return Choice(), window
+    scored, settings = need.scored, request.settings
+    curve = worth_curve(request, scored, 0, window.start)
+    wanted = _wanted_tokens(request, curve, marks, asked)
+    free = min(wanted, marks.room - request.timeline.used(window.start, asked))
+    if need.depth == "light" or free >= wanted:
+        return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
+    shrunk = newest_that_fit(request.timeline, marks.room - wanted, asked)
+    large = 2 * free >= settings.recall_tokens
+    enough = curve.within(free) >= (_ENOUGH_WORTH if large else _ALL_WORTH) * curve.within(wanted)
+    if shrunk <= window.start or enough:
+        return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
+    room = marks.room - request.timeline.used(shrunk, asked)
+    most = max(wanted, min(room, settings.recall_tokens))
+    deep = choose_atoms(request, scored, 0, shrunk, most, quoted=True)
+    return _given_back(request, deep, marks.room, shrunk, asked)
+
+
+def _given_back(
+    request: Request, deep: Choice, room: int, shrunk: int, asked: int
+) -> tuple[Choice, WindowStart]:
+    """The choice, with the room that it left unused given back to the window."""
+    start = min(shrunk, newest_that_fit(request.timeline, room - deep.tokens, asked))
+    outside = tuple(a for a in deep.atoms if a.first < start)
+    return replace(deep, atoms=outside), WindowStart(start, True, True)
+
+
+def _wanted_tokens(request: Request, curve: WorthCurve, marks: WaterMarks, asked: int) -> int:
+    """Tokens that recalled text may take: enough for the evidence, whatever the budget.
+
+    Evidence needs a number of tokens, not a share of the window: small budgets give most of their
+    room to it, large ones a fraction. A question that few messages speak to needs fewer.
+    """
+    settings = request.settings
+    room = marks.room - int(request.timeline.system_tokens[asked])
+    share = max(settings.recall_tokens, int(room * settings.recall_share))
+    plenty = curve.tokens_for(settings.recall_worth * curve.within(share))
+    most = min(share, int(room * settings.deep_recall_share))
+    return min(most, max(plenty, _LEAST_WANTED))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.policies: The policies: which messages stand in place, and which come back in the quoted block.
 
 def whole_view(request: Request) -> View:
     """Everything in place, but what a flag leaves out."""
     start = context_start(request)
-    return View(in_place=_from(request, start), cut=_cut(request, start, declared=False))
+    return View(in_place=atoms_from(request, start), cut=cut_before(request, start, declared=False))
 
 
 def decide(request: Request, policy: str) -> View:
@@ -14495,156 +14903,12 @@ def decide_in_time(request: Request, policy: str) -> View:
     return view
 
 
-def context_start(request: Request) -> int:
-    """Where ``!context=N`` lets the history begin; 0 without the flag."""
-    wanted = request.flags.now.context
-    turns = request.transcript.turns.view()
-    if wanted is None or wanted > len(turns):
-        return 0
-    return request.turn_start if wanted <= 1 else int(turns[len(turns) - wanted + 1])
-
-
-def is_dropped(request: Request, atom: Atom) -> bool:
-    """Whether a flag leaves the atom out."""
-    return any(request.dropped_by_flag(i) for i in atom.indices)
-
-
-def forced_atoms(request: Request) -> list[Atom]:
-    """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages.
-
-    Those that do not fit beside the system messages and the current turn are left out, the newest
-    ones are taken first.
-    """
-    kept = request.kept_by_flag
-    if not kept:
-        return []
-    room = _room(request, ()) - request.timeline.used(request.turn_start, len(request.entries))
-    forced: list[Atom] = []
-    for atom in reversed(request.atoms_between(0, request.turn_start)):
-        if atom.system or kept.isdisjoint(atom.indices) or is_dropped(request, atom):
-            continue
-        if (tokens := request.tokens_of(atom)) <= room:
-            forced.append(atom)
-            room -= tokens
-    return forced[::-1]
-
-
-def _from(request: Request, start: int) -> list[Atom]:
-    """System atoms before ``start``, and every atom from there to the current turn."""
-    end = request.turn_start
-    after = request.atoms_between(start, end)
-    if request.flags.by_message:
-        after = [a for a in after if not is_dropped(request, a)]
-    return request.systems_before(start) + after
-
-
-def _cut(request: Request, start: int, *, declared: bool) -> Cut | None:
-    if start <= 0:
-        return None
-    line = request.timeline
-    dropped = int(line.tokens[start] - line.system_tokens[start])
-    return Cut(index=start, tokens_dropped=dropped, declared=declared) if dropped else None
-
-
-def _room(request: Request, forced: Sequence[Atom]) -> int:
-    allowed = request.allowed if request.allowed is not None else 1 << 60
-    return allowed - LIST_TOKENS - sum(request.tokens_of(a) for a in forced)
-
-
 def window_view(request: Request) -> View:
     """The newest turns that fit, cut anew at each request."""
     forced = forced_atoms(request)
-    start = newest_that_fit(request.timeline, _room(request, forced), len(request.entries))
+    start = newest_that_fit(request.timeline, free_room(request, forced), len(request.entries))
     start = max(start, context_start(request))
-    return _with_forced(request, start, forced, View(in_place=[]), declared=True)
-
-
-def stable_view(request: Request) -> View:
-    """The window that keeps the cache, and what this question needs from before it."""
-    forced = forced_atoms(request)
-    room = _room(request, forced)
-    size, settings = len(request.entries), request.settings
-    asked = min(size, (request.question or request.turn_start) + 1)
-    reserve = recall_reserve(request, room)
-    marks = WaterMarks(room=room, high=settings.high_water, low=settings.low_water, reserve=reserve)
-    window = replay_window(request.timeline, marks, start=0, after=0, stop=asked)
-    floor = context_start(request)
-    recalled, view = Choice(), View(in_place=[])
-    if floor == 0 and window.start > 0:
-        recalled, window = _recall_beside(request, view, window, marks, asked)
-    marks = replace(marks, extra=recalled.tokens)
-    fresh = window.fresh
-    if size > asked:
-        window = replay_window(request.timeline, marks, start=window.start, after=asked, stop=size)
-        fresh = window.fresh
-    if window.fits:
-        view.quoted, view.gists = recalled.in_block(), recalled.gists()
-        view.certificate = recalled.certificate
-    elif recalled.tokens:
-        view.recall_reason = "what was recalled had to make room for the running turn"
-    declared = fresh or _was_sent_whole(request)
-    return _with_forced(request, max(window.start, floor), forced, view, declared=declared)
-
-
-def _was_sent_whole(request: Request) -> bool:
-    """Whether the chat fitted whole at the request before this one."""
-    line = request.timeline
-    place = int(line.requests.searchsorted(len(request.entries))) - 1
-    return place >= 0 and int(line.tokens[line.requests[place]]) <= _room(request, ())
-
-
-def recall_reserve(request: Request, room: int) -> int:
-    """Tokens that the window leaves free, so that recall need not move it."""
-    settings = request.settings
-    if settings.recall == "never" or room < LEAST_CACHED_TOKENS:
-        return 0
-    return min(settings.recall_tokens, int(room * settings.reserve_share))
-
-
-def _recall_beside(
-    request: Request, view: View, window: WindowStart, marks: WaterMarks, asked: int
-) -> tuple[Choice, WindowStart]:
-    """What comes back beside the window; a plain question about far back may shrink the window."""
-    need = need_of_recall(request, window.start)
-    view.recall_reason, view.scored = need.reason, need.scored
-    if need.depth == "none" or need.scored is None:
-        return Choice(), window
-    wanted = _wanted_tokens(request, marks, asked)
-    free = min(wanted, marks.room - request.timeline.used(window.start, asked))
-    scored, settings = need.scored, request.settings
-    if need.depth == "light" or free >= wanted:
-        return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
-    light, full = worth_within(request, scored, 0, window.start, (free, wanted))
-    shrunk = newest_that_fit(request.timeline, marks.room - wanted, asked)
-    large = 2 * free >= settings.recall_tokens
-    enough = light >= (_ENOUGH_WORTH if large else _ALL_WORTH) * full
-    if shrunk <= window.start or enough:
-        return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
-    room = marks.room - request.timeline.used(shrunk, asked)
-    most = max(wanted, min(room, settings.recall_tokens))
-    deep = choose_atoms(request, scored, 0, shrunk, most, quoted=True)
-    return _given_back(request, deep, marks.room, shrunk, asked)
-
-
-def _given_back(
-    request: Request, deep: Choice, room: int, shrunk: int, asked: int
-) -> tuple[Choice, WindowStart]:
-    """The choice, with the room that it left unused given back to the window."""
-    start = min(shrunk, newest_that_fit(request.timeline, room - deep.tokens, asked))
-    outside = tuple(a for a in deep.atoms if a.first < start)
-    return replace(deep, atoms=outside), WindowStart(start, True, True)
-
-
-def _wanted_tokens(request: Request, marks: WaterMarks, asked: int) -> int:
-    """Tokens that recalled text may take: enough for the evidence, whatever the budget.
-
-    Evidence needs a number of tokens, not a share of the window: small budgets give most of their
-    room to it, large ones a fraction.
-    """
-    settings = request.settings
-    room = marks.room - int(request.timeline.system_tokens[asked])
-    share = max(settings.recall_tokens, int(room * settings.recall_share))
-    return min(share, int(room * settings.deep_recall_share))
+    return with_forced(request, start, forced, View(in_place=[]), declared=True)
 
 
 def relevance_view(request: Request) -> View:
@@ -14654,7 +14918,7 @@ def relevance_view(request: Request) -> View:
     size = len(request.entries)
     line = request.timeline
     current = line.used(request.turn_start, size)
-    budget = _room(request, forced) - current
+    budget = free_room(request, forced) - current
     quoted = request.profile.alternate
     start = context_start(request)
     choice = choose_atoms(request, scored, start, request.turn_start, budget, quoted=quoted)
@@ -14672,14 +14936,14 @@ def relevance_view(request: Request) -> View:
         view.quoted = [e.atom for e in choice.excerpts]
         view.in_place = sorted([*systems, *choice.atoms, *forced], key=lambda a: a.first)
     view.recall_reason = "the whole history was ranked by relevance to the question"
-    view.cut = _cut(request, request.turn_start, declared=True)
+    view.cut = cut_before(request, request.turn_start, declared=True)
     return view
 
 
 def preset_view(request: Request, name: str) -> View:
     """What a preset chooses, in place where roles allow it and the preset asks for no block."""
     forced = forced_atoms(request)
-    budget = _room(request, forced) - request.timeline.used(
+    budget = free_room(request, forced) - request.timeline.used(
         request.turn_start, len(request.entries)
     )
     in_block = request.profile.alternate or name in BLOCK_PRESETS
@@ -14706,27 +14970,7 @@ def preset_view(request: Request, name: str) -> View:
             head=frozenset(request.transcript.atoms[k].first for k in plan.head),
             tail=frozenset(request.transcript.atoms[k].first for k in plan.tail),
         )
-    view.cut = _cut(request, request.turn_start, declared=True)
-    return view
-
-
-def _with_forced(
-    request: Request, start: int, forced: Sequence[Atom], view: View, *, declared: bool
-) -> View:
-    """The view from ``start``, forced atoms before it added: users in place, others quoted."""
-    view.in_place = _from(request, start)
-    view.cut = _cut(request, start, declared=declared)
-    early = [a for a in forced if a.first < start]
-    in_place_ok = not request.profile.alternate
-    for atom in early:
-        message = request.messages[atom.first]
-        view.reasons[atom.first] = "kept by a flag"
-        if in_place_ok and message.role == "user":
-            view.in_place.append(atom)
-        else:
-            view.quoted.append(atom)
-    view.in_place.sort(key=lambda a: a.first)
-    view.quoted.sort(key=lambda a: a.first)
+    view.cut = cut_before(request, request.turn_start, declared=True)
     return view
 
 
@@ -17366,9 +17610,9 @@ FILTER_PRESETS = {
         recall="auto",
         context_percent=85,
         cut_at_percent=100,
-        cut_to_percent=35,
+        cut_to_percent=30,
         recall_percent=15,
-        deep_recall_percent=80,
+        deep_recall_percent=87,
     ),
     "saver": FilterPreset(
         policy="stable",
@@ -17386,7 +17630,7 @@ FILTER_PRESETS = {
         cut_at_percent=100,
         cut_to_percent=60,
         recall_percent=30,
-        deep_recall_percent=80,
+        deep_recall_percent=87,
     ),
     "window": FilterPreset(
         policy="window",
