@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 142 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a04b37409ea45558024de96d47bf215fc9f1b6291fd94af52fca3f9f662abc00
+# sources sha256 afc2bfb14322c993dcbfa5d8eb2e85a47f7a9488acd30865ada7266be8892dab
 
 from __future__ import annotations
 
@@ -11223,8 +11223,8 @@ def select_for_calls(
     transcript = request.transcript
     rows = known_values(transcript)
     weight = rows.weights(len(rows))
-    for i in np.flatnonzero(transcript.system_tokens.view()).tolist():
-        weight[rows.of(i)] = 0.0  # always in view
+    for atom in request.systems_before(request.turn_start):
+        weight[rows.of(atom.first)] = 0.0  # always in view
     held = [_held_values(rows, transcript.atoms[k]) for k in places.tolist()]
     average = sum(float(weight[numbers].sum()) for numbers in held) / max(1, len(held))
     own = worth * (_RELEVANCE_OVER_VALUES / max(1e-12, float(worth.max(initial=0.0))))

@@ -48,8 +48,8 @@ def select_for_calls(
     transcript = request.transcript
     rows = known_values(transcript)
     weight = rows.weights(len(rows))
-    for i in np.flatnonzero(transcript.system_tokens.view()).tolist():
-        weight[rows.of(i)] = 0.0  # always in view
+    for atom in request.systems_before(request.turn_start):
+        weight[rows.of(atom.first)] = 0.0  # always in view
     held = [_held_values(rows, transcript.atoms[k]) for k in places.tolist()]
     average = sum(float(weight[numbers].sum()) for numbers in held) / max(1, len(held))
     own = worth * (_RELEVANCE_OVER_VALUES / max(1e-12, float(worth.max(initial=0.0))))
