@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 142 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 afc2bfb14322c993dcbfa5d8eb2e85a47f7a9488acd30865ada7266be8892dab
+# sources sha256 1b272b26051e2c695f07e67c124b3e34ee506ca02925578ef9424aad6c182832
 
 from __future__ import annotations
 
@@ -5168,7 +5168,7 @@ class Transcript(Grown):
         used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call,
             ``loose_ids`` by results that found no call.
         thinking_mode: some message carries the reasoning that a provider wants back.
-        first_call: place of the first message that calls a tool; None if none does.
+        tool_messages: how many messages call a tool or bring a result.
     """
 
     def __init__(self, counted_by: str) -> None:
@@ -5192,7 +5192,7 @@ class Transcript(Grown):
         self.repeated_ids: set[str | None] = set()
         self.loose_ids: set[str | None] = set()
         self.thinking_mode = False
-        self.first_call: int | None = None
+        self.tool_messages = 0
         self.values = ValueRows()
 
     def opens(self, entries: Sequence[ContentEntry]) -> bool:
@@ -5217,9 +5217,7 @@ class Transcript(Grown):
             [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
         )
         self.thinking_mode = self.thinking_mode or any(m.shape.reasoning_field for m in messages)
-        if self.first_call is None:
-            calling = (start + i for i, m in enumerate(messages) if m.calls)
-            self.first_call = next(calling, None)
+        self.tool_messages += sum(1 for m in messages if m.calls or m.is_result)
         note_call_ids([m for m in messages if m.calls], self.called_ids, self.repeated_ids)
         bounds = [start + b for b in turn_bounds(messages)]
         atoms: list[Atom] = []
@@ -11192,17 +11190,17 @@ class ValueObjective:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.calling: The choice in a chat with tools: relevance to the question, and values that calls may pass.
+# eunoe.pipeline.calling: The choice in a chat that acts through tools: relevance, and values that calls may pass.
 
 _RELEVANCE_OVER_VALUES = 3.0
 """What the most relevant candidate is worth, in units of the values of an average one."""
 _VALUES_EXPONENT = 0.5
+_ACTING_SHARE = 0.25
 
 
-def calls_tools(request: Request, stop: int) -> bool:
-    """Whether a tool was called before a place."""
-    first = request.transcript.first_call
-    return first is not None and first < stop
+def acts_by_tools(transcript: Transcript) -> bool:
+    """Whether at least a quarter of the finished messages are calls or results."""
+    return transcript.tool_messages >= max(1.0, _ACTING_SHARE * len(transcript.entries))
 
 
 def select_for_calls(
@@ -12300,7 +12298,7 @@ def choose_atoms(
         return Choice()
     cost = request.transcript.atom_tokens.view()[places]
     utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
-    if calls_tools(request, stop):
+    if acts_by_tools(request.transcript):
         selection = select_for_calls(request, places, worth, cost, room)
     else:
         selection = select_items(SelectionCandidates.of(utility, cost, room), exponent=0.0)
@@ -12363,7 +12361,7 @@ def _candidate_atoms(
     open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
     if quoted and worth.size:
         open_atoms &= worth >= request.settings.recall_floor * worth.max()
-    if quoted or not calls_tools(request, stop):
+    if quoted or not acts_by_tools(request.transcript):
         open_atoms &= worth > 0
     dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
     for i in (*request.kept_by_flag, *dropped):
