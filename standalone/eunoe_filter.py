@@ -8,7 +8,11 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 142 modules by standalone/make_filter.py; an edit here is lost at the next run.
+<<<<<<< HEAD
 # sources sha256 1b272b26051e2c695f07e67c124b3e34ee506ca02925578ef9424aad6c182832
+=======
+# sources sha256 ae0769262d15913afec6ee85e38f398a3cdd1812c414c0a344c1270cef45449e
+>>>>>>> 985272a (What has no words to quote is not said to be recalled)
 
 from __future__ import annotations
 
@@ -12307,7 +12311,8 @@ def choose_atoms(
     excerpts, gone = fill_with_excerpts(request, pool, left)
     chosen = [k for k in selection.chosen if k not in gone]
     head = BLOCK_TOKENS if excerpts or (quoted and chosen) else 0
-    given, lost = selection.certificate, float(utility[sorted(gone)].sum())
+    given = selection.certificate
+    lost = sum(g for k, g in zip(selection.order, selection.gains, strict=True) if k in gone)
     return Choice(
         atoms=tuple(request.transcript.atoms[places[k]] for k in chosen),
         tokens=int(cost[chosen].sum()) + sum(e.tokens for e in excerpts) + head,
@@ -12555,6 +12560,7 @@ def build_view(request: Request, view: View) -> Built:
     if request.profile.user_first or slots:
         slots, opening = _without_open_answers(request, slots)
         quoted = [*opening, *quoted]
+    quoted = [a for a in quoted if _has_words(request, a)]
     block = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
     if block:
         slots = put_block(
@@ -12578,6 +12584,11 @@ def build_view(request: Request, view: View) -> Built:
         quoted=frozenset(i for a in quoted for i in a.indices),
         gists=frozenset(i for a in quoted for i in a.indices if i in view.gists),
     )
+
+
+def _has_words(request: Request, atom: Atom) -> bool:
+    """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
+    return any(spoken_text(request.messages[i]) for i in atom.indices)
 
 
 def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:
@@ -16150,6 +16161,7 @@ def prepare_chat(
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.reporting: The account of a request: what became of each message, and the numbers.
 
+_NO_WORDS = "a flag keeps it, but its turn is cut and there are no words to quote"
 _NO_ROOM = "a flag keeps it, but the budget has no room for it"
 
 
@@ -16171,7 +16183,12 @@ def make_report(
         dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
     )
     lost = sorted(i for i in request.kept_by_flag if i not in fates)
-    reasons = {**(view.reasons if view else {}), **dict.fromkeys(lost, _NO_ROOM)}
+    mute = {i for i in lost if not spoken_text(request.messages[i])}
+    reasons = {
+        **(view.reasons if view else {}),
+        **{i: _NO_WORDS if i in mute else _NO_ROOM for i in lost},
+    }
+    lost = [i for i in lost if i not in mute]
     scored = view.scored if view is not None else None
     scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
     return Report(

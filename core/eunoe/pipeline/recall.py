@@ -164,7 +164,8 @@ def choose_atoms(
     excerpts, gone = fill_with_excerpts(request, pool, left)
     chosen = [k for k in selection.chosen if k not in gone]
     head = BLOCK_TOKENS if excerpts or (quoted and chosen) else 0
-    given, lost = selection.certificate, float(utility[sorted(gone)].sum())
+    given = selection.certificate
+    lost = sum(g for k, g in zip(selection.order, selection.gains, strict=True) if k in gone)
     return Choice(
         atoms=tuple(request.transcript.atoms[places[k]] for k in chosen),
         tokens=int(cost[chosen].sum()) + sum(e.tokens for e in excerpts) + head,

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from eunoe.domain.report import DecisionList, Fate, Overrun, Report
+from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.request import Request
 from eunoe.pipeline.view import Built, View, fates_of
 
+_NO_WORDS = "a flag keeps it, but its turn is cut and there are no words to quote"
 _NO_ROOM = "a flag keeps it, but the budget has no room for it"
 
 
@@ -31,7 +33,12 @@ def make_report(
         dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
     )
     lost = sorted(i for i in request.kept_by_flag if i not in fates)
-    reasons = {**(view.reasons if view else {}), **dict.fromkeys(lost, _NO_ROOM)}
+    mute = {i for i in lost if not spoken_text(request.messages[i])}
+    reasons = {
+        **(view.reasons if view else {}),
+        **{i: _NO_WORDS if i in mute else _NO_ROOM for i in lost},
+    }
+    lost = [i for i in lost if i not in mute]
     scored = view.scored if view is not None else None
     scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
     return Report(

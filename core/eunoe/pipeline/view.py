@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from eunoe.domain.atom import Atom
 from eunoe.domain.report import Certificate, Cut, Fate, Violation
-from eunoe.pipeline.arrangement import arrange_slots, put_block
+from eunoe.pipeline.arrangement import arrange_slots, put_block, spoken_text
 from eunoe.pipeline.recall import Scored, most_quoted_tokens, quotation_of
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.slots import Slot, SlotMaker
@@ -98,6 +98,7 @@ def build_view(request: Request, view: View) -> Built:
     if request.profile.user_first or slots:
         slots, opening = _without_open_answers(request, slots)
         quoted = [*opening, *quoted]
+    quoted = [a for a in quoted if _has_words(request, a)]
     block = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
     if block:
         slots = put_block(
@@ -121,6 +122,11 @@ def build_view(request: Request, view: View) -> Built:
         quoted=frozenset(i for a in quoted for i in a.indices),
         gists=frozenset(i for a in quoted for i in a.indices if i in view.gists),
     )
+
+
+def _has_words(request: Request, atom: Atom) -> bool:
+    """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
+    return any(spoken_text(request.messages[i]) for i in atom.indices)
 
 
 def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:

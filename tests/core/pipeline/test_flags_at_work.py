@@ -272,3 +272,14 @@ def test_parameters_of_the_scoring_for_one_turn():
     two = ask([*chat, user("!recall,pair_coherence=1 gate code of the garden?")], 500).report
     assert one.decisions[0].score > 0
     assert two.decisions[1].score >= one.decisions[1].score
+
+
+def test_a_pinned_message_without_words_is_not_said_to_be_recalled():
+    """Reasoning alone cannot be quoted."""
+    reasoning = {"role": "assistant", "content": [{"type": "reasoning", "id": "rs_1"}]}
+    early = [user("!recent=3 the port is 5432"), reasoning]
+    late = [m for k in range(6) for m in (user(f"note {k} " * 9), assistant("noted"))]
+    answer = ask([*early, *late, user("!recent=14 and the port?")], 160)
+    decision = answer.report.decisions[1]
+    assert decision.fate is Fate.DROPPED
+    assert "no words" in decision.reason
