@@ -8,11 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 142 modules by standalone/make_filter.py; an edit here is lost at the next run.
-<<<<<<< HEAD
-# sources sha256 1b272b26051e2c695f07e67c124b3e34ee506ca02925578ef9424aad6c182832
-=======
-# sources sha256 ae0769262d15913afec6ee85e38f398a3cdd1812c414c0a344c1270cef45449e
->>>>>>> 985272a (What has no words to quote is not said to be recalled)
+# sources sha256 406a3b2a7dff8478c150144c714ca11e12899cf8fe1413fdbb1187b9e3ab51a6
 
 from __future__ import annotations
 
