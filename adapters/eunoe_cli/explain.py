@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Choose once, and print the account."""
     from eunoe import ChatFileError, ContextOrchestrator, Conversation, TokenBudget
+    from eunoe.domain.nesting import json_text
     from eunoe_cli.chat_file import read_chats
     from eunoe_cli.compare import default_budget
     from eunoe_cli.picture import check_picture_path
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         sent = result.conversation.to_openai_messages()
         plain = {"messages": sent, "report": result.report.to_dict()}
-        print(json.dumps(plain, indent=1, ensure_ascii=False, default=str))
+        print(json_text(plain, indent=1, ensure_ascii=False))
         return 0
     print(f"{chat.name}: the request after message {len(given) - 1}; budget {budget:,} ({why})\n")
     print(_account(given, result, every=options.all))

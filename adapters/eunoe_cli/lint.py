@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -129,9 +128,11 @@ def _as_it_came(chat: Chat) -> Any:
 
 
 def _dump(value: Any, indent: int | None) -> str:
-    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    from eunoe.domain.nesting import json_text
+
+    text = json_text(value, indent=indent, ensure_ascii=False)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:  # half a character
-        return json.dumps(value, indent=indent)
+        return json_text(value, indent=indent)
     return text

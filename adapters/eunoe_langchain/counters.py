@@ -6,7 +6,6 @@ Source: langchain_core.messages.utils.trim_messages, argument ``token_counter``.
 from __future__ import annotations
 
 import inspect
-import json
 import typing
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, get_args, get_origin
@@ -15,6 +14,7 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage
 
 from eunoe import EunoeError
+from eunoe.domain.nesting import json_text
 from eunoe.domain.ports import TokenCounter
 from eunoe.stages.counting.estimate import FAMILY_FACTORS
 from eunoe.stages.counting.message_cost import REPLY_PRIMING, count_messages_batch
@@ -80,7 +80,7 @@ def named_counter(name: str) -> TokenCounter | None:
 
 def schema_text(tool: object) -> str:
     """A tool's schema as it is sent, for counting."""
-    return json.dumps(tool, ensure_ascii=False, separators=(",", ":"), default=str)
+    return json_text(tool, ensure_ascii=False, separators=(",", ":"))
 
 
 def _count_exactly(messages: Sequence[BaseMessage], tokenizer: TokenCounter) -> int:

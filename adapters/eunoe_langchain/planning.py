@@ -56,7 +56,7 @@ class PlanOptions:
         models: that are asked beside the words.
 
     Raises:
-        ValueError: ``max_tokens`` is not above 0, ``reserve_tokens`` is below 0.
+        SettingsError: ``max_tokens`` is not above 0, ``reserve_tokens`` is below 0.
     """
 
     max_tokens: int
@@ -77,7 +77,7 @@ class PlanOptions:
         for name, least in (("max_tokens", 1), ("reserve_tokens", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"{name} is {value!r}; allowed: a whole number, {least} or above")
+                raise SettingsError(name, value, f"a whole number, {least} or above")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +211,8 @@ class _Job:
             budget=TokenBudget(max_tokens=max_tokens),
         )
         out = write_back(self.messages, self.planned, result.placements)
-        if options.reasoning == "strip_before_cut" and result.report.cut is not None:
+        cut = result.report.cut
+        if options.reasoning == "strip_before_cut" and cut is not None and cut.index:
             out = without_old_reasoning(out)
         return Outcome(messages=out, report=result.report)
 

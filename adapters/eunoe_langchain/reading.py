@@ -5,7 +5,6 @@ Source: langchain_core.messages (content blocks, the places of a tool call), Ope
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,6 +18,8 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+
+from eunoe.domain.nesting import json_text
 
 PlanDict = dict[str, Any]
 
@@ -237,4 +238,4 @@ def _add_extras(planned: PlanDict, message: BaseMessage) -> None:
 def _as_text(value: object) -> str:
     if isinstance(value, str):
         return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    return "" if value is None else json_text(value, ensure_ascii=False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from eunoe import Placement
+from eunoe.domain.nesting import json_text
 from eunoe.wire.rewriting import without_half_characters
 from eunoe_langchain.reading import SOURCE_MARK, PlanDict, results_in
 
@@ -84,7 +84,7 @@ def _new_message(placement: Placement) -> BaseMessage:
     is a user message that says that no person typed it.
     """
     content, call_id = placement.message["content"], placement.message.get("tool_call_id")
-    canonical = json.dumps([content, call_id], ensure_ascii=False, sort_keys=True, default=str)
+    canonical = json_text([content, call_id], ensure_ascii=False, sort_keys=True)
     message_id = "eunoe-" + hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()[:24]
     fate = placement.fate.value
     if placement.message.get("role") == "tool":

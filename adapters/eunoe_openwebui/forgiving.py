@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 import typing
 from typing import Any
 
 from pydantic import BaseModel, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
+
+from eunoe.domain.nesting import json_text
 
 
 class ForgivingModel(BaseModel):
@@ -67,5 +68,5 @@ def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
 
 def _usable_text(value: Any) -> str | None:
     if isinstance(value, (dict, list)):
-        return json.dumps(value)
+        return json_text(value)
     return str(value).strip() or None

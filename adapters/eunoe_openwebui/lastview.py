@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+
+from eunoe.domain.nesting import json_text
 
 _VIEWS_REMEMBERED = 512
 
@@ -48,5 +49,5 @@ class ViewMemory:
 
 
 def _view_fingerprint(value: object) -> bytes:
-    text = json.dumps(value, sort_keys=True, default=repr)
+    text = json_text(value, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=8).digest()

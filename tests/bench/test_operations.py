@@ -118,6 +118,84 @@ def test_analysing_is_linear(text):
     assert long <= 10 * short + 200
 
 
+def _said(role: str, text: str, **more: object) -> dict[str, object]:
+    return {"role": role, "content": text, **more}
+
+
+def _called(*ids: str) -> dict[str, object]:
+    function = {"name": "look", "arguments": "{}"}
+    calls = [{"id": i, "type": "function", "function": function} for i in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def _result(call_id: str) -> dict[str, object]:
+    return _said("tool", "42 rows", tool_call_id=call_id)
+
+
+_PICTURE = [
+    {"type": "text", "text": "Here are the images from the tool results above"},
+    {"type": "image_url", "image_url": {"url": "x"}},
+]
+BROKEN = {
+    "strays": lambda n: [_result(f"x{i}") for i in range(n)],
+    "strays among calls": lambda n: [
+        m for i in range(n) for m in (_called(f"c{i}"), _said("assistant", "a"), _result(f"x{i}"))
+    ],
+    "late results": lambda n: [
+        *(m for i in range(n) for m in (_called(f"c{i}"), _said("assistant", "wait"))),
+        *(_result(f"c{i}") for i in range(n)),
+    ],
+    "late results of one id": lambda n: [
+        *(m for _ in range(n) for m in (_called("c"), _said("assistant", "wait"))),
+        *(_result("c") for _ in range(n)),
+    ],
+    "early results": lambda n: [
+        *(_result(f"c{i}") for i in range(n)),
+        *(m for i in range(n) for m in (_called(f"c{i}"), _said("assistant", "a"))),
+    ],
+    "one id": lambda n: [m for _ in range(n) for m in (_called("c"), _result("c"))],
+    "results of one call": lambda n: [_called("c"), *(_result("c") for _ in range(n))],
+    "calls in one message": lambda n: [
+        _called(*(f"c{i}" for i in range(n))),
+        *(_result(f"c{i}") for i in range(n)),
+    ],
+    "unanswered": lambda n: [_called(f"c{i}") for i in range(n)],
+    "unanswered in turns": lambda n: [
+        m for i in range(n) for m in (_said("user", f"q{i}"), _called(f"c{i}"))
+    ],
+    "pictures of results": lambda n: [
+        m
+        for i in range(n)
+        for m in (
+            _called(f"c{i}"),
+            _result(f"c{i}"),
+            {"role": "user", "content": [dict(p) for p in _PICTURE]},
+        )
+    ],
+    "late systems": lambda n: [_said("system", f"s{i}") for i in range(n)],
+    "nothing in them": lambda n: [_said("assistant", "") for _ in range(n)],
+    "users": lambda n: [_said("user", f"u{i}") for i in range(n)],
+    "answers": lambda n: [_said("assistant", f"a{i}") for i in range(n)],
+    "pinned": lambda n: [
+        m for i in range(n) for m in (_said("user", f"!pin q{i}"), _said("assistant", "a"))
+    ],
+}
+
+
+@pytest.mark.parametrize("profile", ["anthropic", "mistral"])
+@pytest.mark.parametrize("kind", BROKEN)
+def test_mending_is_linear(kind, profile):
+    """Of a broken history, twice as long takes about twice the calls, under the same budget."""
+
+    def calls(size: int) -> int:
+        chat = [_said("user", "task"), *BROKEN[kind](size), _said("user", "and now?")]
+        asked = ContextOrchestrator(TokenBudget(600), memory=PipelineMemory(), on_overflow="keep")
+        conversation = Conversation.from_openai_messages(chat)
+        return calls_of(lambda: asked.process_sync(conversation, profile=profile))[1]
+
+    assert calls(500) <= 2.4 * calls(250) + 2_000
+
+
 def test_indexing_a_chat_is_linear():
     def grown(size: int) -> int:
         analyses = [analyse_text(m["content"], role=m["role"]) for m in chat_of(size)]

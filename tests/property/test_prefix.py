@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ask import ask, bytes_of
 from eunoe import BudgetError, OrchestratorResult
 from judge import count_list, is_blank, said
-from strategies import Raw, chats
+from strategies import Raw, chats, profiles
 
 pytestmark = pytest.mark.property
 
@@ -68,6 +68,46 @@ def test_views_only_grow_between_declared_cuts(messages, profile, share, high):
         cut = result.report.cut
         if cut is None or not cut.declared:
             assert now[: len(before)] == before, (stop, cut)
+        before = now
+
+
+def beside_quotes(messages: list[Raw], result: OrchestratorResult) -> list[str | None]:
+    """The view without quoted blocks; None for a message that one stands in."""
+    kept: list[str | None] = []
+    for placement in result.placements:
+        quoted = placement.changed and "<recalled note=" in said(placement.message)
+        if placement.index is not None or not quoted:
+            kept.append(None if quoted else bytes_of(placement.message))
+    return kept
+
+
+def opens_with(now: list[str | None], before: list[str | None]) -> bool:
+    """Whether a view begins with another; a question is the same with a block before it."""
+    same = zip(before, now, strict=False)
+    return len(before) <= len(now) and all(a == b or None in (a, b) for a, b in same)
+
+
+@settings(max_examples=150)
+@given(
+    messages=chats(most_steps=25),
+    profile=profiles,
+    policy=st.sampled_from(["stable", "off"]),
+    share=st.integers(20, 150),
+)
+def test_a_mend_that_reaches_back_is_declared(messages, profile, policy, share):
+    """Where a history is broken too: whole messages of one view open the next, or it is said."""
+    budget = count_list(messages) * share // 100
+    before: list[str | None] = []
+    for stop in requests_of(messages):
+        try:
+            result = ask(messages[:stop], budget, profile, policy=policy, recall="never")
+        except BudgetError:
+            before = []
+            continue
+        now = beside_quotes(messages[:stop], result)
+        cut = result.report.cut
+        if cut is None or not cut.declared:
+            assert opens_with(now, before), (stop, cut)
         before = now
 
 

@@ -5,14 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from eunoe.domain.checking import require_members, require_number, require_whole
 from eunoe.domain.errors import SettingsError
 
 UNLIMITED = 0
 
 
-def _require_whole_tokens(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise SettingsError(name, value, "a whole number of tokens, 0 (no limit) or above")
+_WHOLE_TOKENS = "a whole number of tokens, 0 (no limit) or above"
+_SHARE = "above 0, at most 1"
+_ANY_BUDGET = "a TokenBudget, TokenTargetBudget, CostBudget or CompositeBudget"
+
+
+def require_budget(name: str, value: object) -> None:
+    """Refuse what is no budget, such as a bare number.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    require_members(name, value, ("allowed_tokens",), _ANY_BUDGET)
 
 
 class Budget(Protocol):
@@ -37,7 +47,7 @@ class TokenBudget:
     max_tokens: int = UNLIMITED
 
     def __post_init__(self) -> None:
-        _require_whole_tokens("max_tokens", self.max_tokens)
+        require_whole("max_tokens", self.max_tokens, _WHOLE_TOKENS)
 
     @classmethod
     def of_window(
@@ -48,10 +58,13 @@ class TokenBudget:
         Source: Lethe, "Token Budget": 49,152 tokens at 0.55 less 150 are 26,883.
 
         Raises:
-            SettingsError: the ratio is not in (0, 1].
+            SettingsError: the ratio is not in (0, 1], or a number of tokens is no whole number.
         """
+        require_whole("context_tokens", context_tokens, _WHOLE_TOKENS)
+        require_whole("framing", framing, _WHOLE_TOKENS)
+        require_number("context_ratio", ratio, _SHARE)
         if not 0 < ratio <= 1:
-            raise SettingsError("context_ratio", ratio, "above 0, at most 1")
+            raise SettingsError("context_ratio", ratio, _SHARE)
         return cls(max(1, int(context_tokens * ratio) - framing))
 
     def allowed_tokens(self, price_per_token: float | None) -> int:
@@ -67,8 +80,8 @@ class TokenTargetBudget:
     overshoot: int = 150
 
     def __post_init__(self) -> None:
-        _require_whole_tokens("target_tokens", self.target_tokens)
-        _require_whole_tokens("overshoot", self.overshoot)
+        require_whole("target_tokens", self.target_tokens, _WHOLE_TOKENS)
+        require_whole("overshoot", self.overshoot, _WHOLE_TOKENS)
 
     def allowed_tokens(self, price_per_token: float | None) -> int:
         """Target and overshoot; 0 stays no limit."""
@@ -89,9 +102,7 @@ class CostBudget:
 
     def __post_init__(self) -> None:
         for name in ("max_cost_usd", "price_per_token"):
-            value = getattr(self, name)
-            if not 0 <= value < float("inf"):
-                raise SettingsError(name, value, "dollars, 0 or above, finite")
+            require_number(name, getattr(self, name), "dollars, 0 or above, finite")
 
     def allowed_tokens(self, price_per_token: float | None) -> int:
         """What the money buys at the full input price; no limit where no price is known."""
@@ -107,6 +118,11 @@ class CompositeBudget:
 
     token_budget: TokenBudget | TokenTargetBudget
     cost_budget: CostBudget | None = None
+
+    def __post_init__(self) -> None:
+        require_budget("token_budget", self.token_budget)
+        if self.cost_budget is not None:
+            require_budget("cost_budget", self.cost_budget)
 
     @classmethod
     def unlimited(cls) -> CompositeBudget:

@@ -16,6 +16,10 @@ except BudgetError as error:
 
 from __future__ import annotations
 
+from eunoe.domain.nesting import written_text
+
+_MOST_SHOWN = 200
+
 
 class EunoeError(Exception):
     """Base of every error that the library raises on purpose."""
@@ -50,12 +54,18 @@ class SettingsError(EunoeError, ValueError):
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name} is {value!r}; allowed: {allowed}")
+        super().__init__(f"{name} is {_shown(value)}; allowed: {allowed}")
         self.name, self.value, self.allowed = name, value, allowed
 
     def __reduce__(self) -> tuple[type[SettingsError], tuple[str, object, str]]:
         """Pickle by the three parts, not by the sentence."""
         return type(self), (self.name, self.value, self.allowed)
+
+
+def _shown(value: object) -> str:
+    """The value as Python writes it; of a long one the beginning."""
+    text = written_text(value, repr)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}… ({type(value).__name__})"
 
 
 class ConversationError(EunoeError, ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eunoe.domain.errors import SettingsError
+from eunoe.domain.checking import require_choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +117,7 @@ def profile_of(model_id: str | None, name: str | None = None) -> ProviderProfile
         SettingsError: there is no profile of that name.
     """
     if name is not None:
-        if name not in PROFILES:
-            raise SettingsError("profile", name, ", ".join(PROFILES))
+        require_choice("profile", name, tuple(PROFILES))
         return PROFILES[name]
     lowered = (model_id or "").lower()
     return PROFILES[next((p for mark, p in _PROFILE_BY_MARK if mark in lowered), "openai")]

@@ -125,7 +125,8 @@ class Cut:
     Attributes:
         index: the first message after the head that is still in the window.
         tokens_dropped: tokens of the history before it.
-        declared: this request does not begin with the view of the one before.
+        declared: this request does not begin with the view of the one before, because the window
+            was cut, or because a mend reaches back (``Report.mended`` names it).
     """
 
     index: int
@@ -180,7 +181,7 @@ class Report:
         tokenizer: what counted.
         estimated: the counter is not the model's own tokenizer.
         policy, profile: which policy ran, for which provider.
-        cut: where the window begins; None if nothing was cut.
+        cut: where the window begins; None if it begins with the chat and continues the view before.
         recalled: messages in the quoted block.
         recall_reason: why there was a recall, or why not.
         certificate: of the selection; None if there was none.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from eunoe.domain.checking import require_choice, require_names, require_switch
 from eunoe.domain.errors import SettingsError
 
 PolicyName = Literal["stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "off"]
@@ -101,12 +102,12 @@ class Settings:
     scale_by_family: bool = False
 
     def __post_init__(self) -> None:
-        if self.policy not in POLICY_NAMES:
-            raise SettingsError("policy", self.policy, ", ".join(POLICY_NAMES))
-        if self.recall not in ("auto", "always", "never"):
-            raise SettingsError("recall", self.recall, "auto, always, never")
-        if self.placement not in PLACEMENT_NAMES:
-            raise SettingsError("placement", self.placement, ", ".join(PLACEMENT_NAMES))
+        require_choice("policy", self.policy, POLICY_NAMES)
+        require_choice("recall", self.recall, ("auto", "always", "never"))
+        require_choice("placement", self.placement, PLACEMENT_NAMES)
+        for name in ("read_flags", "rewrite_call_ids", "scale_by_family"):
+            require_switch(name, getattr(self, name))
+        require_names("locked_flags", self.locked_flags)
         for field in fields(self):
             if field.name not in _SETTING_RANGES:
                 continue

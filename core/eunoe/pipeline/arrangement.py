@@ -27,19 +27,24 @@ def arrange_slots(
 
     System messages go to the head where the profile wants them there; a first answer gets a marker
     before it; roles that must alternate are merged (users), parted by a marker (answers), or quoted
-    in front of the next question (a question whose tool flow never came to an answer).
+    in front of the next question (a question whose tool flow never came to an answer). No list is
+    empty, which every provider refuses: where nothing is left a marker stands.
     """
     arranged = list(slots)
     if profile.system_at_head:
         arranged = _systems_first(arranged, mended)
     if profile.alternate:
         arranged = _alternating(arranged, read, mended)
-    elif profile.user_first:
+    elif profile.user_first or not arranged:
         body = next((k for k, s in enumerate(arranged) if not s.message.is_system), len(arranged))
-        if arranged and (body == len(arranged) or arranged[body].message.role != "user"):
+        if body == len(arranged) or arranged[body].message.role != "user":
             mark = OPENING_MARK if body < len(arranged) else _NOTHING_YET
             arranged.insert(body, _marker(mark, read))
-            mended.append("a marker was put before the first answer, since a user must speak first")
+            mended.append(
+                "a marker was put before the first answer, since a user must speak first"
+                if body < len(arranged) - 1
+                else "a marker was put at the end, since nobody else speaks"
+            )
     return arranged
 
 
@@ -59,59 +64,85 @@ def _marker(text: str, read: ReadMessage) -> Slot:
 
 def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> list[Slot]:
     out: list[Slot] = []
-    visible: list[int] = []
+    spoken: list[_UserPart] = []
+    before, begun = "", False
     for slot in slots:
         if slot.message.is_system:
             out.append(slot)
             continue
-        if not any(not s.message.is_system for s in out) and slot.message.role != "user":
-            visible.append(len(out))
+        if not begun and slot.message.role != "user":
+            before = "user"
             out.append(_marker(OPENING_MARK, read))
+            spoken.append(_UserPart(len(out) - 1, out[-1]))
             mended.append("a marker was put before the first answer, since a user must speak first")
+        begun = True
         if not is_visible_turn(slot.message):
             out.append(slot)
             continue
-        if visible and out[visible[-1]].message.role == slot.message.role:
-            if slot.message.role == "assistant":
-                visible.append(len(out))
-                out.append(_marker(PAUSE_MARK, read))
-                mended.append("a marker was put between two answers, since roles must alternate")
-            else:
-                slot = _joined(out, visible.pop(), slot, read, mended)
-        visible.append(len(out))
+        role, again = slot.message.role, slot.message.role == before
+        if again and role == "user":
+            part = spoken[-1]
+            steps = out[part.place + 1 :]
+            del out[part.place + 1 :]
+            mended.append(part.join(slot, steps))
+            continue
+        if again:
+            out.append(_marker(PAUSE_MARK, read))
+            mended.append("a marker was put between two answers, since roles must alternate")
+        elif role == "user":
+            spoken.append(_UserPart(len(out), slot))
+        before = role
         out.append(slot)
-    if out and not visible and all(s.message.is_system for s in out):
+    for part in spoken:
+        out[part.place] = part.as_slot(read)
+    if not begun:
         out.append(_marker(_NOTHING_YET, read))
         mended.append("a marker was put behind the system messages, since a user must speak")
     return out
 
 
-def _joined(out: list[Slot], place: int, slot: Slot, read: ReadMessage, mended: list[str]) -> Slot:
-    """The user message with the unanswered one before it; ``out`` loses what is joined."""
-    earlier = out[place:]
-    del out[place:]
-    if (
-        len(earlier) == 1
-        and min(slot.message.shape.substance, earlier[0].message.shape.substance) < 2
-    ):
-        mended.append("a blank user message was left out, since roles must alternate")
-        return slot if slot.message.shape.substance == 2 else earlier[0]
-    if not slot.whole_characters:
-        mended.append("a user message was left out: the next one was mended and cannot be merged")
-        return slot
-    parts = tuple(i for s in earlier for i in s.parts) + slot.parts
-    if len(earlier) == 1:
-        raw: Mapping[str, Any] = merged_users(earlier[0].raw, slot.raw)
-        mended.append("two user messages in a row were merged, since roles must alternate")
-    else:
-        quotations = [
-            Quotation(0, s.message.role, text) for s in earlier if (text := spoken_text(s.message))
-        ]
-        raw = with_text_in_front(slot.raw, quote_block(quotations)) if quotations else slot.raw
-        mended.append(
-            "tool steps that never came to an answer were quoted before the next question"
-        )
-    return Slot(slot.index, raw, read(raw), True, slot.fate, parts)
+class _UserPart:
+    """What stands in one user message: its slots, and what is quoted before them.
+
+    Written once, when all is known: merging two by two would copy the text at each step.
+    """
+
+    def __init__(self, place: int, slot: Slot) -> None:
+        self.place = place
+        self._slots = [slot]
+        self._quotations: list[Quotation] = []
+        self._parts: list[int] = []
+
+    def join(self, slot: Slot, steps: Sequence[Slot]) -> str:
+        """Take the next user message, and the tool steps between; say what was done."""
+        if not steps and slot.message.shape.substance < 2:
+            return "a blank user message was left out, since roles must alternate"
+        if not steps and self._slots[-1].message.shape.substance < 2:
+            self._slots = [slot]
+            return "a blank user message was left out, since roles must alternate"
+        if not slot.whole_characters:
+            self._slots, self._quotations, self._parts = [slot], [], []
+            return "a user message was left out: the next one was mended and cannot be merged"
+        if not steps:
+            self._slots.append(slot)
+            return "two user messages in a row were merged, since roles must alternate"
+        for earlier in (*self._slots, *steps):
+            self._parts += earlier.parts
+            if text := spoken_text(earlier.message):
+                self._quotations.append(Quotation(0, earlier.message.role, text))
+        self._slots = [slot]
+        return "tool steps that never came to an answer were quoted before the next question"
+
+    def as_slot(self, read: ReadMessage) -> Slot:
+        """All of it as one message, which ends with the whole text of the last one."""
+        last = self._slots[-1]
+        if len(self._slots) == 1 and not self._parts:
+            return last
+        raw = merged_users([s.raw for s in self._slots])
+        if self._quotations:
+            raw = with_text_in_front(raw, quote_block(self._quotations))
+        parts = (*self._parts, *(i for s in self._slots for i in s.parts))
+        return Slot(last.index, raw, read(raw), True, last.fate, parts)
 
 
 def spoken_text(message: Message) -> str:

@@ -6,10 +6,12 @@ from eunoe.domain.atom import Atom
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.message import Message
 from eunoe.domain.report import Cut, Fate, Overrun
+from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.policies import whole_view
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.view import Built, View, build_view
 from eunoe.stages.clipping import clip_sources, clip_text
+from eunoe.wire.rewriting import with_content
 
 _ELIDED = "[result elided to save room; {tokens} tokens. Call the tool again if it is needed.]"
 _LEAST_CLIP_TOKENS = 24
@@ -63,9 +65,10 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         view.cut = _cut_at(request, start)
         return True
     for atoms in (view.quoted, view.in_place):
-        oldest = next((a for a in atoms if not a.system), None)
-        if oldest is not None:
-            atoms.remove(oldest)
+        pinned = [a for a in atoms if not a.system]
+        if pinned:
+            gone = set(_first_to_free(request, pinned, excess))
+            atoms[:] = [a for a in atoms if a not in gone]
             return True
     return False
 
@@ -122,7 +125,28 @@ def _leave_out_broken(request: Request, view: View, built: Built) -> Built:
     for atom in lost:
         view.left_out.add(atom.first)
         view.reasons[atom.first] = "it cannot stand in the list, and no room is left to quote it"
-    return build_view(request, view)
+    without = build_view(request, view)
+    if any(s.parts and not s.message.is_system for s in without.slots):
+        return without
+    view.left_out.remove(lost[-1].first)  # else nothing that was said would be sent
+    del view.reasons[lost[-1].first]
+    return _clip_quoted(request, view, lost[-1])
+
+
+def _clip_quoted(request: Request, view: View, atom: Atom) -> Built:
+    """The view with the texts of a quoted atom clipped until they fit, if they can."""
+    built = build_view(request, view)
+    for i in sorted(atom.indices, key=lambda i: -request.entries[i].tokens):
+        excess = built.tokens - (request.allowed or 0)
+        if excess <= 0:
+            break
+        text, count = spoken_text(request.messages[i]), request.counter.count
+        clipped = clip_text(text, max(_LEAST_CLIP_TOKENS, count(text) - excess - 4), count)
+        if clipped is not None and len(clipped) < len(text):
+            view.gists[i], view.truncated = clipped, True
+            view.reasons[i] = "larger than the budget; its middle was cut out"
+            built = build_view(request, view)
+    return built
 
 
 def _cut_at(request: Request, start: int) -> Cut:
@@ -209,7 +233,7 @@ def _holds_reasoning(message: Message) -> bool:
 def _shortened_tokens(request: Request, view: View, i: int) -> int:
     if i not in view.shortened:
         return request.entries[i].tokens
-    return request.counter.count(view.shortened[i][0]) + 8
+    return request.count([with_content(request.raws[i], view.shortened[i][0])])
 
 
 def _released_by_replay(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from eunoe.domain.checking import require_text_or_none, require_tools, require_whole
+from eunoe.domain.conversation import Conversation
 from eunoe.domain.profile import profile_of
 from eunoe.domain.report import Violation
 from eunoe.stages.counting.message_cost import count_messages_batch, count_tools
@@ -24,8 +26,15 @@ def lint(
     """Every rule of the profile that the list breaks, and whether it is over the budget.
 
     Raises:
-        SettingsError: there is no such profile.
+        ConversationError: the messages are no list of dicts.
+        SettingsError: there is no such profile, the budget is no number of tokens, or the tools
+            are no list of schemas.
     """
+    if budget is not None:
+        require_whole("budget", budget, "a whole number of tokens, 0 (no limit) or above")
+    require_tools(tools)
+    require_text_or_none("model_id", model_id, "the name of a model")
+    messages = Conversation.from_openai_messages(messages).raw
     read = [read_message(m) for m in messages]
     rules = profile_of(model_id, profile)
     found = check_messages(read, rules) + check_call_ids(read, rules)

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from eunoe.domain.flag import FlagReading
 from eunoe.domain.message import Message
+from eunoe.domain.nesting import written_text
 from eunoe.domain.ports import TokenCounter
 from eunoe.stages.counting.message_cost import count_messages_batch
 from eunoe.stages.flags import read_flags
@@ -131,7 +132,7 @@ def content_key(raw: Mapping[str, Any]) -> ContentKey:
     try:
         return marshal.dumps(dict(raw), _KEY_VERSION)
     except (ValueError, TypeError):
-        return repr(raw).encode("utf-8", "surrogatepass")
+        return written_text(raw, repr).encode("utf-8", "surrogatepass")
 
 
 def count_entries(entries: Sequence[ContentEntry], counter: TokenCounter) -> None:

@@ -10,13 +10,16 @@ from functools import partial
 from typing import Any, Literal
 
 from eunoe.domain.budget import Budget, TokenBudget
+from eunoe.domain.checking import require_choice, require_number
 from eunoe.domain.conversation import Conversation
-from eunoe.domain.errors import BudgetError, SettingsError
+from eunoe.domain.errors import BudgetError
 from eunoe.domain.ports import Embedder, Labeller, TokenCounter
 from eunoe.domain.profile import profile_of
 from eunoe.domain.report import Overrun
-from eunoe.domain.settings import POLICY_NAMES, Settings
+from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import make_advisers
+from eunoe.pipeline.arguments import check_parts, check_request
+from eunoe.pipeline.continuity import declared_cut
 from eunoe.pipeline.fitting import fit_view, list_tokens, shorten_turn
 from eunoe.pipeline.forecasting import allowed_by_price, forecast_of
 from eunoe.pipeline.ground import (
@@ -92,8 +95,8 @@ class ContextOrchestrator:
         labeller: Labeller | None = None,
         label_timeout: float | None = None,
     ) -> None:
-        if on_overflow not in OVERFLOW_CHOICES:
-            raise SettingsError("on_overflow", on_overflow, ", ".join(OVERFLOW_CHOICES))
+        require_choice("on_overflow", on_overflow, OVERFLOW_CHOICES)
+        check_parts(budget, settings, token_counter, flag_cap, embed_timeout, label_timeout)
         self.budget: Budget = budget if budget is not None else TokenBudget()
         self.settings = settings if settings is not None else Settings()
         self.on_overflow: OnOverflow = on_overflow
@@ -130,9 +133,9 @@ class ContextOrchestrator:
         Args:
             deadline: seconds after which scoring is given up and the newest turns are sent instead,
                 with the same guarantees; the report says so. None waits.
-
-        A cancelled task ends its work at the next step.
         """
+        if deadline is not None:
+            require_number("deadline", deadline, "seconds, 0 or above, or None")
         given_up = threading.Event()
         timer = asyncio.get_running_loop().call_later(deadline, given_up.set) if deadline else None
         work = asyncio.to_thread(
@@ -150,10 +153,8 @@ class ContextOrchestrator:
         )
         try:
             return await work
-        except asyncio.CancelledError:
-            given_up.set()
-            raise
         finally:
+            given_up.set()  # a cancelled task ends its work at the next step
             if timer is not None:
                 timer.cancel()
 
@@ -192,15 +193,17 @@ class ContextOrchestrator:
 
         Raises:
             BudgetError: what may not be cut is too large, and ``on_overflow`` is ``raise``.
-            SettingsError: an unknown profile or policy.
+            ConversationError: it is no ``Conversation``.
+            SettingsError: an unknown profile or policy, or an argument of the wrong type.
         """
-        name = policy or self.settings.policy
-        if name not in POLICY_NAMES:
-            raise SettingsError("policy", name, ", ".join(POLICY_NAMES))
+        name = self.settings.policy if policy is None else policy
+        check_request(conversation, model_id, tools, output_reserve, name, budget)
+        rules = profile_of(model_id, profile)
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         tool_tokens = count_tools(tools, counter) if tools else 0
-        reserve = max(0, output_reserve or 0)
-        limit, unpriced = allowed_by_price(budget or self.budget, self.prices, model_id)
+        reserve = output_reserve or 0
+        cap = self.budget if budget is None else budget
+        limit, unpriced = allowed_by_price(cap, self.prices, model_id)
         flags, transcript = take_in(conversation.raw, self._memory, counter, self.settings)
         try:
             known, finished = len(transcript.entries), last_turn_start(flags.entries)
@@ -214,7 +217,7 @@ class ContextOrchestrator:
                 raws=flags.raws,
                 entries=flags.entries,
                 transcript=transcript,
-                profile=profile_of(model_id, profile),
+                profile=rules,
                 counter=counter,
                 memory=self._memory.contents(counter.name),
                 settings=settings_by_flags(self.settings, flags.now),
@@ -265,6 +268,7 @@ class ContextOrchestrator:
         else:
             try:
                 view, built, overrun = self._decide(request, policy, fits)
+                view.cut = declared_cut(request, view, built)
             except BudgetError as error:
                 raise BudgetError(error.needed + tool_tokens + reserve, limit) from None
             if overrun is not None:
@@ -280,8 +284,7 @@ class ContextOrchestrator:
             tokens_before=before + tool_tokens,
             tokens_after=report.tokens_after + tool_tokens,
         )
-        slots = built.slots if built is not None else None
-        sent = conversation
+        sent, slots = conversation, built.slots if built is not None else None
         if slots is not None:
             sent = Conversation(tuple(s.raw for s in slots), conversation.session_id)
         return OrchestratorResult(

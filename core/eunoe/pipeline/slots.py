@@ -10,7 +10,7 @@ from eunoe.domain.atom import Atom
 from eunoe.domain.message import PLAIN_SHAPE, Message
 from eunoe.domain.profile import ProviderProfile
 from eunoe.domain.report import Fate
-from eunoe.stages.validity import message_problems
+from eunoe.stages.validity import a_message, message_problems
 from eunoe.wire.rewriting import (
     missing_result,
     short_call_id,
@@ -183,7 +183,7 @@ class SlotMaker:
             and message.role != "tool"
             and not message.is_system
         ):
-            self.mended.append(f"[{i}] a {message.role} message with nothing in it was left out")
+            self.mended.append(f"[{i}] {a_message(message)} with nothing in it was left out")
             return None
         value = self.read(raw) if changed else message
         return Slot(i, raw, value, changed, fate, (i,), not message.shape.half_character)

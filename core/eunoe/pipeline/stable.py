@@ -43,8 +43,9 @@ def stable_view(request: Request) -> View:
     marks = replace(marks, extra=recalled.tokens)
     fresh = window.fresh
     if size > asked:
+        asked_before = bool((request.timeline.requests >= asked).any())
         window = replay_window(request.timeline, marks, start=window.start, after=asked, stop=size)
-        fresh = window.fresh
+        fresh = window.fresh or (fresh and not asked_before)
     if window.fits:
         view.quoted, view.gists = recalled.in_block(), recalled.gists()
         view.certificate = recalled.certificate

@@ -178,11 +178,14 @@ def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> li
 def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slot], list[Atom]]:
     """The slots without answers at the head whose question was cut; those go into quotation."""
     first_user = next((k for k, s in enumerate(slots) if s.message.role == "user"), len(slots))
-    early = [
+    asked = next((i for i, m in enumerate(request.messages) if m.role == "user"), None)
+    early = {
         k
         for k in range(first_user)
-        if not slots[k].message.is_system and _has_question_before(request, slots[k])
-    ]
+        if asked is not None
+        and not slots[k].message.is_system
+        and min(slots[k].parts, default=0) > asked
+    }
     if not early:
         return slots, []
     loose = {i for k in early for i in slots[k].parts}
@@ -193,14 +196,9 @@ def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slo
     kept = [
         s
         for k, s in enumerate(slots)
-        if k not in set(early) and (s.stands_by is None or s.stands_by not in gone)
+        if k not in early and (s.stands_by is None or s.stands_by not in gone)
     ]
     return kept, turn_atoms
-
-
-def _has_question_before(request: Request, slot: Slot) -> bool:
-    place = min(slot.parts, default=0)
-    return any(request.messages[i].role == "user" for i in range(place))
 
 
 def _all_atoms(request: Request) -> list[Atom]:

@@ -7,6 +7,7 @@ since local models repeat their call ids in every turn.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 
 from eunoe.domain.atom import Atom, atom_of
@@ -45,75 +46,133 @@ def build_atoms(
             given to it if the id is used nowhere else: otherwise it could be another call's.
 
     Note:
-        O(messages + strays × calls) in one turn.
+        O(messages + calls).
     """
     if not any(m.calls or m.is_result for m in messages[start:stop]):
         return [Atom(i, (i,), turn, messages[i].is_system) for i in range(start, stop)]
-    answers: dict[int, dict[str | None, int]] = {}
-    owner: dict[int, int] = {}
-    strays = _pair_runs(messages, start, stop, answers, owner)
-    for i in strays:
-        _pair_stray(messages, i, answers, owner, behind=True)
-    for i in _sure_strays(messages, answers, [i for i in strays if i not in owner], used_before):
-        _pair_stray(messages, i, answers, owner, behind=False)
+    pairing = _Pairing(messages)
+    strays = pairing.pair_runs(start, stop)
+    loose = pairing.pair_with_calls_before(strays)
+    pairing.pair_with_calls_behind(_sure_strays(messages, pairing.answers, loose, used_before))
+    answers, owner = pairing.answers, pairing.owner
     travelling = _travellers(messages, start, stop, owner)
+    followers: dict[int, list[int]] = {}
+    for i in sorted(travelling):
+        followers.setdefault(travelling[i], []).append(i)
+    answered = {key for got in answers.values() for key in got}
     atoms: list[Atom] = []
     for i in range(start, stop):
         message = messages[i]
         if i in owner or i in travelling:
             continue
         if message.is_result:
-            same = any(message.answers in own for own in answers.values())
+            same = message.answers in answered
             problem = "a second result for one call" if same else "a result without its call"
             atoms.append(atom_of((i,), turn, broken=problem))
         elif message.calls:
-            atoms.append(_call_atom(messages, i, turn, answers[i], travelling))
+            atoms.append(_call_atom(messages, i, turn, answers[i], followers.get(i, ())))
         else:
             atoms.append(Atom(i, (i,), turn, message.is_system))
     return atoms
 
 
-def _pair_runs(
-    messages: Sequence[Message],
-    start: int,
-    stop: int,
-    answers: dict[int, dict[str | None, int]],
-    owner: dict[int, int],
-) -> list[int]:
-    """Pair the results that stand directly behind their call; return those of no call in sight.
+class _Pairing:
+    """The calls of one turn and the results that they got.
 
-    A second result directly behind its call is no stray: it belongs to that call and to no other.
+    Attributes:
+        answers: of each call the results that it has, by the id that they answer.
+        owner: the call of each result that has one.
     """
-    strays: list[int] = []
-    call: int | None = None
-    for i in range(start, stop):
-        message = messages[i]
-        if not message.is_result:
-            call = i if message.calls else None
-            if call is not None:
-                answers[i] = {}
-        elif call is not None and _takes(messages, call, message, answers[call]):
-            answers[call][_answer_key(messages[call], message)] = i
-            owner[i] = call
-        elif call is None or all(c.id != message.answers for c in messages[call].calls):
-            strays.append(i)
-    return strays
 
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self.answers: dict[int, dict[str | None, int]] = {}
+        self.owner: dict[int, int] = {}
 
-def _answer_key(call: Message, result: Message) -> str | None:
-    return call.calls[0].id if call.shape.legacy_call else result.answers
+    def pair_runs(self, start: int, stop: int) -> list[int]:
+        """Pair the results that stand directly behind their call; return those of no call in sight.
 
+        A second result directly behind its call is no stray: it belongs to that call and to no
+        other.
+        """
+        strays: list[int] = []
+        call: int | None = None
+        ids: set[str | None] = set()
+        for i in range(start, stop):
+            message = self._messages[i]
+            if not message.is_result:
+                call = i if message.calls else None
+                if call is not None:
+                    self.answers[i] = {}
+                    ids = {c.id for c in message.calls}
+            elif call is not None and self._waits(call, message, message.answers in ids):
+                self._give(call, i)
+            elif call is None or message.answers not in ids:
+                strays.append(i)
+        return strays
 
-def _takes(
-    messages: Sequence[Message], call: int, result: Message, got: dict[str | None, int]
-) -> bool:
-    """Whether a call still waits for this result."""
-    caller = messages[call]
-    if caller.shape.legacy_call:
-        return result.role == "function" and not got
-    if result.role != "tool" or result.answers in got:
+    def pair_with_calls_before(self, strays: Sequence[int]) -> list[int]:
+        """Give each stray the nearest call before it that waits for it; return those left over."""
+        calls = list(self.answers)
+        waiting: dict[object, list[int]] = {}
+        met, loose = 0, []
+        for i in strays:
+            while met < len(calls) and calls[met] < i:
+                for key in self._keys_of_call(calls[met]):
+                    waiting.setdefault(key, []).append(calls[met])
+                met += 1
+            if not self._take(waiting.get(self._key_of_result(i), []), i):
+                loose.append(i)
+        return loose
+
+    def pair_with_calls_behind(self, strays: Sequence[int]) -> None:
+        """Give each stray the nearest call behind it that waits for it."""
+        waiting: dict[object, list[int]] = {}
+        for call in sorted(self.answers, reverse=True) if strays else ():
+            for key in self._keys_of_call(call):
+                waiting.setdefault(key, []).append(call)
+        for i in strays:
+            calls = waiting.get(self._key_of_result(i), [])
+            while calls and calls[-1] < i:
+                calls.pop()
+            self._take(calls, i)
+
+    def _take(self, calls: list[int], i: int) -> bool:
+        """Give a result to the last of some calls; those that have theirs are taken off."""
+        while calls:
+            if self._waits(calls[-1], self._messages[i], True):
+                self._give(calls.pop(), i)
+                return True
+            calls.pop()
         return False
-    return any(c.id == result.answers for c in caller.calls)
+
+    def _keys_of_call(self, call: int) -> list[object]:
+        """What a result must say to be taken: the call's id, or that it is of the old kind."""
+        message = self._messages[call]
+        if message.shape.legacy_call:
+            return [_OLD_KIND]
+        return list(dict.fromkeys((c.id,) for c in message.calls))
+
+    def _key_of_result(self, i: int) -> object:
+        message = self._messages[i]
+        return (message.answers,) if message.role == "tool" else _OLD_KIND
+
+    def _waits(self, call: int, result: Message, same_id: bool) -> bool:
+        """Whether a call still waits for this result."""
+        got = self.answers[call]
+        if self._messages[call].shape.legacy_call:
+            return result.role == "function" and not got
+        return result.role == "tool" and same_id and result.answers not in got
+
+    def _give(self, call: int, i: int) -> None:
+        message = self._messages[call]
+        old = message.shape.legacy_call
+        key = message.calls[0].id if old else self._messages[i].answers
+        self.answers[call][key] = i
+        self.owner[i] = call
+
+
+_OLD_KIND = "old kind"
 
 
 def _sure_strays(
@@ -123,34 +182,15 @@ def _sure_strays(
     used_before: Container[str | None],
 ) -> list[int]:
     """Strays whose id is used by one call and one stray of this turn, and nowhere before."""
-    called = [c.id for call in calls for c in messages[call].calls]
-    loose = [messages[i].answers for i in strays]
+    called = Counter(c.id for call in calls for c in messages[call].calls)
+    loose = Counter(messages[i].answers for i in strays)
     return [
         i
         for i in strays
         if (answer := messages[i].answers) not in used_before
-        and called.count(answer) == 1
-        and loose.count(answer) == 1
+        and called[answer] == 1
+        and loose[answer] == 1
     ]
-
-
-def _pair_stray(
-    messages: Sequence[Message],
-    i: int,
-    answers: dict[int, dict[str | None, int]],
-    owner: dict[int, int],
-    *,
-    behind: bool,
-) -> None:
-    near = [
-        call
-        for call, got in answers.items()
-        if (call < i) == behind and _takes(messages, call, messages[i], got)
-    ]
-    if near:
-        call = min(near, key=lambda j: abs(j - i))
-        answers[call][_answer_key(messages[call], messages[i])] = i
-        owner[i] = call
 
 
 def _travellers(
@@ -176,14 +216,13 @@ def _call_atom(
     i: int,
     turn: int,
     got: dict[str | None, int],
-    travelling: dict[int, int],
+    followers: Sequence[int],
 ) -> Atom:
     ids = [c.id for c in messages[i].calls]
     problem = "one id for two calls" if len(set(ids)) < len(ids) else ""
     missing = tuple(c for c in ids if c not in got)
     if missing and messages[i].shape.legacy_call:
         problem = problem or "a function call without result"
-    followers = sorted(j for j, call in travelling.items() if call == i)
     return atom_of(
         (i, *sorted(got.values()), *followers),
         turn,

@@ -53,6 +53,11 @@ def fits_call_id(call_id: str | None, length: int) -> bool:
     )
 
 
+def a_message(message: Message) -> str:
+    """The kind of the message in words: "an assistant message"."""
+    return f"{'an' if message.role == 'assistant' else 'a'} {message.role} message"
+
+
 def is_visible_turn(message: Message) -> bool:
     """A message that strict templates count when roles must alternate: no tool flow, no system."""
     return message.role in ("user", "assistant") and not message.calls
@@ -80,13 +85,14 @@ def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation]
     """What is wrong with the results behind the call at ``i``, and where they end."""
     ids = [c.id for c in messages[i].calls]
     found: list[Violation] = []
-    if len(set(ids)) < len(ids):
+    known = set(ids)
+    if len(known) < len(ids):
         found.append(Violation("duplicate-call", i, "one id for two calls"))
     got: set[str | None] = set()
     j = i + 1
     while j < len(messages) and messages[j].role == "tool":
         answer = messages[j].answers
-        if answer not in ids:
+        if answer not in known:
             found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
         elif answer in got:
             found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
@@ -153,7 +159,7 @@ def message_problems(
     if shape.substance == 0 or (
         shape.substance == 1 and profile.blank_refused and message.role != "tool"
     ):
-        found.append(("empty-content", f"a {message.role} message with nothing in it"))
+        found.append(("empty-content", f"{a_message(message)} with nothing in it"))
     if shape.half_character:
         found.append(("surrogate", "half a character, which is no UTF-8"))
     if shape.server_result_alone or (shape.server_use_open and not is_last):

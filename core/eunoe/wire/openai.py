@@ -6,7 +6,6 @@ Anthropic-style lists are read where they stand in such a dict. Unknown parts ar
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +18,7 @@ from eunoe.domain.message import (
     ToolCall,
     text_digest,
 )
+from eunoe.domain.nesting import json_text, written_text
 
 CALL_BLOCK_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
 _TEXT_BLOCK_TYPES = ("text", "input_text", "output_text")
@@ -74,15 +74,7 @@ def _read_plain(role: str, content: str) -> Message:
 
 def _content_digest(raw: Mapping[str, Any]) -> str:
     known = {str(k): v for k, v in raw.items() if k not in _HOST_KEYS}
-    return text_digest(_json_or_repr(known, sort_keys=True, separators=(",", ":")))
-
-
-def _json_or_repr(value: object, **options: Any) -> str:
-    """The value as JSON; as Python writes it where JSON cannot hold its keys."""
-    try:
-        return json.dumps(value, default=repr, **options)
-    except (TypeError, ValueError):
-        return repr(value)
+    return text_digest(json_text(known, sort_keys=True, separators=(",", ":")))
 
 
 def _content_parts(content: object) -> list[Mapping[str, Any]]:
@@ -92,11 +84,13 @@ def _content_parts(content: object) -> list[Mapping[str, Any]]:
         return []
     if not isinstance(content, list):
         return [{"type": "text", "text": _argument_text(content) or str(content)}]
-    return [p if isinstance(p, Mapping) else {"type": "text", "text": str(p)} for p in content]
+    return [
+        p if isinstance(p, Mapping) else {"type": "text", "text": written_text(p)} for p in content
+    ]
 
 
 def _block_type(part: Mapping[str, Any]) -> str:
-    return str(part.get("type", ""))
+    return written_text(part.get("type", ""))
 
 
 def _part_text(part: Mapping[str, Any]) -> str:
@@ -133,7 +127,7 @@ def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
         if any(isinstance(t, str) for t in texts):
             pieces += [t for t in texts if isinstance(t, str) and t]
         else:
-            dumped = _json_or_repr(part, ensure_ascii=False)
+            dumped = json_text(part, ensure_ascii=False)
             pieces.append(_BASE64_RUN.sub("", dumped))
     return tuple(pieces)
 
@@ -141,7 +135,7 @@ def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
 def _argument_text(value: object) -> str:
     if isinstance(value, str):
         return value
-    return "" if not value else _json_or_repr(value, ensure_ascii=False)
+    return "" if not value else json_text(value, ensure_ascii=False)
 
 
 def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
@@ -158,7 +152,7 @@ def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple
         calls.append(
             ToolCall(
                 _id_text(call.get("id")),
-                str(body.get("name") or ""),
+                written_text(body.get("name") or ""),
                 _argument_text(body.get("arguments") or body.get("input")),
             )
         )
@@ -172,17 +166,17 @@ def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple
         )
         if call_id is None or call_id not in seen:
             arguments = _argument_text(part.get("arguments") or part.get("input"))
-            calls.append(ToolCall(call_id, str(part.get("name") or ""), arguments))
+            calls.append(ToolCall(call_id, written_text(part.get("name") or ""), arguments))
             seen.add(call_id)
     old = raw.get("function_call")
     if not calls and isinstance(old, Mapping):
-        name = str(old.get("name") or "")
+        name = written_text(old.get("name") or "")
         calls.append(ToolCall(name, name, _argument_text(old.get("arguments"))))
     return tuple(calls)
 
 
 def _id_text(value: object) -> str | None:
-    return None if value is None else value if isinstance(value, str) else str(value)
+    return None if value is None else written_text(value)
 
 
 def _read_shape(
@@ -209,14 +203,16 @@ def _read_shape(
         reasoning_last=assistant_blocks and bool(kinds) and kinds[-1] == "reasoning",
         server_result_alone=assistant_blocks and bool(answered - used),
         server_use_open=assistant_blocks and bool(used - answered),
-        item_ids=tuple(str(p["id"]) for p in parts if p.get("id")) if assistant_blocks else (),
+        item_ids=tuple(written_text(p["id"]) for p in parts if p.get("id"))
+        if assistant_blocks
+        else (),
         asks_approval=tuple(
-            str(p.get("id"))
+            written_text(p.get("id"))
             for p, k in zip(parts, kinds, strict=True)
             if k == "mcp_approval_request"
         ),
         approves=tuple(
-            str(p.get("approval_request_id"))
+            written_text(p.get("approval_request_id"))
             for p, k in zip(parts, kinds, strict=True)
             if k == "mcp_approval_response"
         ),
@@ -245,7 +241,7 @@ def _substance(
 
 def _has_half_character(raw: Mapping[str, Any]) -> bool:
     try:
-        _json_or_repr(raw, ensure_ascii=False).encode()
+        json_text(raw, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return True
     return False

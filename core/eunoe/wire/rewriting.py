@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from eunoe.domain.nesting import with_strings_changed, written_text
 
 _HALF = re.compile("[\ud800-\udfff]")
 _TEXT_TYPES = ("text", "input_text", "output_text")
@@ -70,12 +72,17 @@ def with_text_in_front(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {**raw, "content": f"{text}\n\n{content}" if content else text}
 
 
-def merged_users(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Two user messages as one: the first one's parts, then the second whole; the second's keys."""
-    one, two = first.get("content"), second.get("content")
-    if isinstance(one, str) and isinstance(two, str):
-        return {**second, "content": f"{one}\n\n{two}"}
-    return {**second, "content": [*_as_parts(one), *_as_parts(two)]}
+def merged_users(raws: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Some user messages as one: the parts of each in order, the last whole; the last one's keys.
+
+    Args:
+        raws: at least one, the earliest first.
+    """
+    contents = [raw.get("content") for raw in raws]
+    texts = [c for c in contents if isinstance(c, str)]
+    if len(texts) == len(contents):
+        return {**raws[-1], "content": "\n\n".join(texts)}
+    return {**raws[-1], "content": [p for c in contents for p in _as_parts(c)]}
 
 
 def _as_parts(content: object) -> list[Any]:
@@ -104,7 +111,7 @@ def with_short_call_ids(raw: Mapping[str, Any], length: int) -> dict[str, Any]:
 
 def short_call_id(call_id: object, length: int) -> str:
     """An id of so many letters or digits for a call id; the id itself if it has that form."""
-    text = str(call_id)
+    text = written_text(call_id)
     if len(text) == length and text.isascii() and text.isalnum():
         return text
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]
@@ -112,10 +119,4 @@ def short_call_id(call_id: object, length: int) -> str:
 
 def without_half_characters(value: Any) -> Any:
     """The value with every half of a surrogate pair replaced by U+FFFD, keys included."""
-    if isinstance(value, str):
-        return _HALF.sub("\ufffd", value)
-    if isinstance(value, Mapping):
-        return {without_half_characters(k): without_half_characters(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [without_half_characters(v) for v in value]
-    return value
+    return with_strings_changed(value, lambda text: _HALF.sub("\ufffd", text))

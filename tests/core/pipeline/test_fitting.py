@@ -6,7 +6,7 @@ import pytest
 
 from ask import ask, orchestrator, sent_by
 from eunoe import BudgetError, Cut, Fate, SettingsError
-from judge import count, count_list, said
+from judge import count, count_list, faults, said
 from strategies import PROFILE_NAMES, assistant, calling, image, part, result, user
 
 SYSTEM = {"role": "system", "content": "be brief"}
@@ -38,6 +38,38 @@ def test_the_oldest_results_of_a_running_turn_become_stubs():
     assert stub["tool_call_id"] == "c0"
     assert answer.report.truncated
     assert answer.report.cut.declared
+
+
+LOST = result("lost", "17 rows " * 60)
+TWINS = [calling("c", "c", text="I look it up. " * 40), result("c", "17 rows " * 60)]
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+@pytest.mark.parametrize("head", [[], [SYSTEM]])
+@pytest.mark.parametrize("chat", [[LOST], [result("other"), LOST], TWINS])
+def test_where_all_that_is_said_can_only_be_quoted_it_is_quoted_in_part(profile, head, chat):
+    """Never a list without anything that was said."""
+    answer = ask([*head, *chat], 150, profile)
+    said_last = said(sent_by(answer)[-1])
+    assert said_last.startswith("<recalled")
+    assert "characters left out" in said_last
+    assert answer.report.decisions[-1].fate is Fate.GIST
+    assert answer.report.truncated
+    assert count_list(sent_by(answer)) <= 150
+    assert faults(sent_by(answer), profile) == []
+
+
+def test_what_can_only_be_quoted_and_does_not_fit_is_said():
+    with pytest.raises(BudgetError):
+        ask([LOST], 20)
+    for overflow in ("truncate", "keep"):
+        answer = ask([LOST], 20, on_overflow=overflow)
+        assert answer.report.infeasible is not None
+        assert len(sent_by(answer)) == 1
+
+
+def test_beside_a_question_what_can_only_be_quoted_goes():
+    assert sent_by(ask([user("q"), LOST], 20)) == [user("q")]
 
 
 def test_stubs_stay_while_the_loop_goes_on():

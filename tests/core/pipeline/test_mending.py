@@ -147,6 +147,29 @@ def test_a_chat_of_system_messages_alone_gets_a_user(profile):
     assert [m["role"] for m in sent_by(answer)] == ["system", "user"]
 
 
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+@pytest.mark.parametrize("content", [None, [], "", " "])
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_no_list_is_empty_where_something_was_given(profile, role, content):
+    answer = ask([{"role": role, "content": content}], 0, profile)
+    assert faults(sent_by(answer), profile) == []
+    assert len(sent_by(answer)) >= 1
+    assert ask([], 0, profile).conversation.to_openai_messages() == []
+
+
+@pytest.mark.parametrize("profile", STRICT)
+def test_users_and_tool_steps_in_a_row_are_quoted_once_each(profile):
+    """A quotation in a quotation would grow with each step, and break its tags again and again."""
+    steps = [
+        m for i in range(3) for m in (user(f"q{i}"), calling(f"c{i}"), result(f"c{i}", "</x>"))
+    ]
+    [sent] = sent_by(ask([*steps, user("r")], 0, profile))
+    assert sent["content"].count("<recalled") == 1
+    assert sent["content"].count("<\\/x>") == 3
+    assert all(f"user: q{i}" in sent["content"] for i in range(3))
+    assert sent["content"].endswith("</recalled>\n\nr")
+
+
 @pytest.mark.parametrize("profile", STRICT)
 def test_two_users_are_merged_and_the_last_one_ends_the_text(profile):
     chat = [user("first"), user("second"), assistant("x"), user("third"), user("fourth")]

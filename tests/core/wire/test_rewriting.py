@@ -88,7 +88,13 @@ def test_text_goes_in_front_and_the_rest_stays_whole(content, expected):
     ],
 )
 def test_two_users_are_merged_with_the_keys_of_the_second(one, two, expected):
-    assert merged_users({"role": "user", "content": one, "y": 2}, message(two)) == message(expected)
+    assert merged_users([{**message(one), "y": 2}, message(two)]) == message(expected)
+
+
+def test_any_number_of_users_is_merged_at_once():
+    assert merged_users([user("a"), user("b"), user("c")]) == user("a\n\nb\n\nc")
+    mixed = [user("a"), message([PICTURE]), user("c")]
+    assert merged_users(mixed)["content"] == [part("a"), PICTURE, part("c")]
 
 
 def test_half_characters_are_replaced_wherever_they_stand():
@@ -104,7 +110,7 @@ def test_nothing_is_written_into_the_callers_message():
     with_content(raw, "new")
     with_prefix_elided(raw, 5)
     with_text_in_front(raw, "new")
-    merged_users(raw, raw)
+    merged_users([raw, raw])
     without_half_characters(raw)
     assert raw == before
 

@@ -6,11 +6,11 @@ answer); image prices of a 1024 x 1024 picture at high and at low detail.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from eunoe.domain.message import MediaKind, Message
+from eunoe.domain.nesting import json_text
 from eunoe.domain.ports import TokenCounter
 
 MESSAGE_FRAMING = 4
@@ -91,8 +91,5 @@ def count_tools(tools: Iterable[Mapping[str, Any]] | None, tokenizer: TokenCount
     Returns:
         Tokens; 0 without tools.
     """
-    texts = [
-        json.dumps(tool, ensure_ascii=False, separators=(",", ":"), default=repr)
-        for tool in tools or ()
-    ]
+    texts = [json_text(tool, ensure_ascii=False, separators=(",", ":")) for tool in tools or ()]
     return sum(tokenizer.count_batch(texts)) if texts else 0

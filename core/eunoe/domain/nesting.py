@@ -1,0 +1,130 @@
+"""JSON text and copies of values that may be nested deeper than Python's own calls can go.
+
+Lists in lists in arguments of a tool, thousands deep, are no chat that anybody writes, but they
+arrive: whatever walks them by recursion raises ``RecursionError``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from json.encoder import encode_basestring, encode_basestring_ascii
+from typing import Any
+
+_AGAIN = '"[...]"'
+"""What stands for a container inside itself."""
+
+
+def json_text(
+    value: object,
+    *,
+    ensure_ascii: bool = True,
+    sort_keys: bool = False,
+    separators: tuple[str, str] = (", ", ": "),
+    indent: int | None = None,
+) -> str:
+    """The value as ``json.dumps`` writes it, however deep; as Python writes it if JSON has no form.
+
+    Indentation is given up where the value is too deep for it.
+
+    The text is the same whether or not the depth was too much for ``json.dumps``, which depends on
+    who calls. Linear in the size of the text.
+    """
+    try:
+        return json.dumps(
+            value,
+            ensure_ascii=ensure_ascii,
+            sort_keys=sort_keys,
+            separators=(separators[0].rstrip(), separators[1]) if indent else separators,
+            indent=indent,
+            default=repr,
+        )
+    except RecursionError:
+        return _deep_json(value, ensure_ascii, sort_keys, separators)
+    except (TypeError, ValueError):
+        return written_text(value, repr)
+
+
+def written_text(value: object, write: Callable[[object], str] = str) -> str:
+    """The value as Python writes it, or as JSON where it is too deep for that."""
+    if isinstance(value, str) and write is str:
+        return value
+    try:
+        return write(value)
+    except RecursionError:
+        return _deep_json(value, False, False, (", ", ": "))
+
+
+def _deep_json(
+    value: object, ensure_ascii: bool, sort_keys: bool, separators: tuple[str, str]
+) -> str:
+    quote = encode_basestring_ascii if ensure_ascii else encode_basestring
+    comma, colon = separators
+    pieces: list[str] = []
+    inside: set[int] = set()
+    todo: list[tuple[str, Any]] = [("value", value)]
+    while todo:
+        kind, item = todo.pop()
+        if kind == "text":
+            pieces.append(item)
+        elif kind == "end":
+            inside.discard(item)
+        elif not isinstance(item, (dict, list, tuple)):
+            pieces.append(_leaf_json(item, quote))
+        elif id(item) in inside:
+            pieces.append(_AGAIN)
+        else:
+            inside.add(id(item))
+            pairs: Iterable[tuple[str, object]] = (("", v) for v in item)
+            if isinstance(item, dict):
+                keys = sorted(item, key=_key_text) if sort_keys else item
+                pairs = ((quote(_key_text(k)) + colon, item[k]) for k in keys)
+            opening, closing = "{}" if isinstance(item, dict) else "[]"
+            after: list[tuple[str, Any]] = [("text", opening)]
+            for n, (name, inner) in enumerate(pairs):
+                after += [("text", (comma if n else "") + name), ("value", inner)]
+            todo += [*after, ("text", closing), ("end", id(item))][::-1]
+    return "".join(pieces)
+
+
+def _key_text(key: object) -> str:
+    if isinstance(key, str):
+        return key
+    return _leaf_json(key, str) if isinstance(key, (bool, int, float, type(None))) else repr(key)
+
+
+def _leaf_json(value: object, quote: Callable[[str], str]) -> str:
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, (bool, int, float, type(None))):
+        return json.dumps(value)
+    try:
+        return quote(repr(value))
+    except RecursionError:
+        return quote(type(value).__name__)
+
+
+def with_strings_changed(value: Any, change: Callable[[str], str]) -> Any:
+    """A copy with every string changed, keys included; mappings become dicts, other values stay."""
+    root: list[Any] = [None]
+    copies: dict[int, Any] = {}
+    todo: list[tuple[Any, Any, Any]] = [(value, root, 0)]
+    while todo:
+        item, holder, place = todo.pop()
+        if isinstance(item, str):
+            holder[place] = change(item)
+        elif id(item) in copies:
+            holder[place] = copies[id(item)]
+        elif isinstance(item, Mapping):
+            made: dict[Any, Any] = {}
+            holder[place] = copies[id(item)] = made
+            named = [(change(k) if isinstance(k, str) else k, v) for k, v in item.items()]
+            made.update((k, None) for k, _ in named)
+            todo += [(v, made, k) for k, v in reversed(named)]
+        elif isinstance(item, list):
+            row: list[Any] = [None] * len(item)
+            holder[place] = copies[id(item)] = row
+            todo += [(v, row, n) for n, v in enumerate(item)]
+        else:
+            holder[place] = item
+    return root[0]

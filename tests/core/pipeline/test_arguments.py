@@ -1,0 +1,114 @@
+"""Arguments of the wrong type are refused in one sentence, whatever they are."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ask import orchestrator
+from eunoe import (
+    CompositeBudget,
+    ContextOrchestrator,
+    Conversation,
+    ConversationError,
+    CostBudget,
+    EunoeError,
+    Settings,
+    SettingsError,
+    TokenBudget,
+    lint,
+)
+from strategies import user
+
+NAN = float("nan")
+CHAT = Conversation.from_openai_messages([user("q")])
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("output_reserve", ["10", -1, 1.5, True, NAN, [10]]),
+        ("tools", ["search", {"name": "search"}, 5, [None], [["x"]]]),
+        ("budget", [8000, "8000", 0, True, NAN, TokenBudget, {}]),
+        ("policy", ["fast", "", 5, ["stable"]]),
+        ("profile", ["grok", "", 5, ["openai"]]),
+        ("model_id", [5, ["gpt-4o"], b"gpt-4o"]),
+    ],
+)
+def test_each_argument_of_a_request_is_checked(name, values):
+    for value in values:
+        with pytest.raises(SettingsError) as caught:
+            orchestrator().process_sync(CHAT, **{name: value})
+        assert caught.value.name.startswith(name)
+        assert str(caught.value).startswith(name)
+        assert "; allowed: " in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [-1, "1", True, NAN, float("inf")])
+def test_a_deadline_is_seconds(value):
+    with pytest.raises(SettingsError, match="deadline is "):
+        asyncio.run(orchestrator().process(CHAT, deadline=value))
+
+
+@pytest.mark.parametrize("given", [[user("q")], None, "q", user("q")])
+def test_a_bare_list_is_no_conversation(given):
+    with pytest.raises(ConversationError, match="from_openai_messages"):
+        orchestrator().process_sync(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("budget", [8000, "8000", True, NAN, {}]),
+        ("settings", [{}, "stable", 5, Settings]),
+        ("on_overflow", ["cut", None, 5, ["raise"]]),
+        ("token_counter", [len, "o200k", 5]),
+        ("flag_cap", ["9", -1, 1.5, True]),
+        ("embed_timeout", ["1", -1, NAN, None]),
+        ("label_timeout", ["1", -1, NAN]),
+    ],
+)
+def test_each_part_of_an_orchestrator_is_checked(name, values):
+    for value in values:
+        with pytest.raises(SettingsError) as caught:
+            ContextOrchestrator(**{name: value})
+        assert caught.value.name == name
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Settings(policy=["stable"]),
+        lambda: Settings(high_water=NAN),
+        lambda: Settings(high_water="1"),
+        lambda: Settings(max_candidates=2.5),
+        lambda: Settings(read_flags="false"),
+        lambda: Settings(rewrite_call_ids=1),
+        lambda: Settings(locked_flags="full"),
+        lambda: Settings(locked_flags=["full"]),
+        lambda: CostBudget("1"),
+        lambda: CostBudget(True),
+        lambda: CostBudget(NAN),
+        lambda: CompositeBudget(8000),
+        lambda: CompositeBudget(TokenBudget(1), 0.5),
+        lambda: TokenBudget.of_window("49152"),
+        lambda: TokenBudget.of_window(49_152, ratio="0.5"),
+        lambda: TokenBudget.of_window(49_152, ratio=NAN),
+        lambda: lint([user("q")], budget="8000"),
+        lambda: lint([user("q")], tools="search"),
+        lambda: lint([user("q")], ["openai"]),
+        lambda: lint("q"),
+        lambda: lint([user("q"), "r"]),
+        lambda: lint([user("q")], model_id=5),
+    ],
+)
+def test_values_and_lint_are_checked_too(make):
+    with pytest.raises(EunoeError, match="allowed: "):
+        make()
+
+
+@pytest.mark.parametrize("messages", ["q", 5, {"role": "user"}, [user("q"), None], [["user"]]])
+def test_messages_are_a_list_of_dicts(messages):
+    with pytest.raises(ConversationError, match="allowed: "):
+        Conversation.from_openai_messages(messages)

@@ -1,0 +1,99 @@
+"""Mends that reach back into what was sent before are declared; others are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from ask import ask, sent_by
+from strategies import PROFILE_NAMES, assistant, calling, part, result, user
+
+HEAD_FIRST = ("anthropic", "gemini", "mistral", "template")
+SYSTEM = {"role": "system", "content": "be brief"}
+LATE = {"role": "system", "content": "[memory] x"}
+
+
+def declared(chat, profile="openai", **more):
+    cut = ask(chat, profile=profile, **more).report.cut
+    return cut is not None and cut.declared
+
+
+def blocks(*content):
+    return {"role": "assistant", "content": list(content)}
+
+
+@pytest.mark.parametrize("policy", ["stable", "off"])
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_a_late_system_message_is_declared_once_where_it_moves(profile, policy):
+    chat = [SYSTEM, user("q"), assistant("a"), LATE, user("r")]
+    assert declared(chat, profile, policy=policy) is (profile in HEAD_FIRST)
+    assert not declared([*chat, assistant("b"), user("s")], profile, policy=policy)
+
+
+def test_a_system_message_behind_others_moves_nothing():
+    assert not declared([SYSTEM, LATE, user("q")], "anthropic")
+    assert not declared([SYSTEM, user("q"), LATE], "anthropic")  # nothing was sent before
+
+
+def test_a_dead_call_whose_id_comes_again_is_declared_once():
+    chat = [user("q"), calling("a"), user("r")]
+    assert not declared(chat)
+    again = [*chat, calling("a"), result("a")]
+    assert len(sent_by(ask(again))) == len(again) - 1
+    assert declared(again)
+    assert not declared([*again, assistant("x"), user("s")])
+
+
+def test_a_dead_call_whose_id_stays_its_own_keeps_its_stub():
+    chat = [user("q"), calling("a"), user("r"), calling("b"), result("b")]
+    assert not declared(chat)
+
+
+def test_a_result_that_comes_after_an_answer_is_declared():
+    waiting = [user("q"), calling("a"), assistant("wait")]
+    assert not declared([*waiting, result("a")])  # no answer was made over a stub
+    chat = [*waiting, assistant("still"), result("a")]
+    assert declared(chat)
+    assert not declared([*chat, assistant("x"), user("r"), assistant("y"), user("s")])
+
+
+def test_an_item_that_comes_again_is_declared():
+    said = {**part("x"), "id": "m"}
+    chat = [user("q"), blocks(said), user("r"), blocks({**said, "text": "y"}), user("s")]
+    assert declared(chat, "responses")
+    assert not declared(chat, "openai")
+
+
+def test_a_server_tool_that_ran_at_the_end_is_declared_when_it_is_left_out():
+    use = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    chat = [user("q"), blocks(part("x"), use)]
+    assert not declared(chat)
+    assert declared([*chat, assistant("y"), user("r")])
+
+
+@pytest.mark.parametrize("profile", ["mistral", "template"])
+def test_tool_steps_quoted_before_the_next_question_are_declared(profile):
+    chat = [user("q"), calling("a"), result("a"), user("r")]
+    assert declared(chat, profile)
+    assert not declared([*chat, assistant("x"), user("s")], profile)
+
+
+@pytest.mark.parametrize("more", [user(" "), SYSTEM])
+def test_a_cut_is_declared_where_more_follows_the_question(more):
+    """The request that cuts the window is the first one of the turn, not one at the question."""
+    turns = [
+        m for i in range(40) for m in (user(f"q{i} " + "x" * 90), dict(more), assistant("y" * 90))
+    ]
+    cuts = [ask(turns[:n], 1500, recall="never").report.cut for n in range(2, len(turns), 3)]
+    starts = [cut.index if cut is not None else 0 for cut in cuts]
+    moved = [a != b for a, b in zip([0, *starts], starts, strict=False)]
+    assert any(moved)
+    assert [cut is not None and cut.declared for cut in cuts] == moved
+
+
+def test_a_declared_mend_keeps_the_place_of_the_window():
+    long = [m for i in range(30) for m in (user(f"q{i} " + "x" * 90), assistant("y" * 90))]
+    plain = ask([*long, user("q")], 1500, "anthropic", recall="never").report.cut
+    late = ask([*long, LATE, user("q")], 1500, "anthropic", recall="never").report.cut
+    assert plain is not None
+    assert late is not None
+    assert (late.index, late.declared) == (plain.index, True)
