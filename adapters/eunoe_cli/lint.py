@@ -74,7 +74,8 @@ def _violations(chat: Chat, provider: str, options: argparse.Namespace) -> tuple
 
 def describe(violation: Violation) -> str:
     """One sentence: where, what, and the rule's name."""
-    place = "" if violation.code == "over-budget" else f"messages[{violation.index}]: "
+    whole = violation.code in ("over-budget", "too-many-tools", "tool-schema")
+    place = "" if whole else f"messages[{violation.index}]: "
     return f"{place}{violation.message} ({violation.code})"
 
 
@@ -82,9 +83,9 @@ def _mend(chats: list[Chat], provider: str, options: argparse.Namespace) -> int:
     """Write the chats with every rule kept that can be; the size is left as it is."""
     from dataclasses import replace
 
-    from eunoe import ContextOrchestrator, Conversation
+    from eunoe import ContextOrchestrator, Conversation, Settings
 
-    orchestrator = ContextOrchestrator()
+    orchestrator = ContextOrchestrator(settings=Settings(rewrite_call_ids=True, read_flags=False))
     mended, left = [], 0
     for chat in chats:
         result = orchestrator.process_sync(

@@ -28,6 +28,7 @@ class MessageShape(NamedTuple):
         substance: 2 something is in it, 1 nothing but blank text, 0 content is None or empty.
         half_character: it holds half a surrogate pair and cannot be sent as UTF-8.
         legacy_call: it calls through the old ``function_call`` field.
+        prefix: it is marked as the beginning of the answer.
         reasoning_field: it has the key ``reasoning_content``.
         thinks: there are thinking blocks in the content.
         thinking_late: there are thinking blocks, but the first block is another.
@@ -42,6 +43,7 @@ class MessageShape(NamedTuple):
     substance: int = 2
     half_character: bool = False
     legacy_call: bool = False
+    prefix: bool = False
     reasoning_field: bool = False
     thinks: bool = False
     thinking_late: bool = False

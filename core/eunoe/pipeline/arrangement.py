@@ -173,7 +173,7 @@ def put_block(
         question: place of the question in the input; None puts the block at the end of the head.
     """
     place = next((k for k, s in enumerate(slots) if s.index == question), None)
-    if place is None:
+    if question is None or place is None:
         place = next((k for k, s in enumerate(slots) if not s.message.is_system), len(slots))
         question = None
     if question is not None and profile.alternate:

@@ -10,7 +10,8 @@ from eunoe.domain.ports import TokenCounter
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.request import Request
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
-from eunoe.stages.validity import check_call_ids, check_messages
+from eunoe.stages.own_servers import check_call_ids
+from eunoe.stages.validity import check_messages
 
 
 @lru_cache(maxsize=512)

@@ -7,11 +7,12 @@ from typing import Any
 
 from eunoe.domain.checking import require_text_or_none, require_tools, require_whole
 from eunoe.domain.conversation import Conversation
-from eunoe.domain.profile import profile_of
+from eunoe.domain.profile import profile_of, refuses_prefill
 from eunoe.domain.report import Violation
 from eunoe.stages.counting.message_cost import count_messages_batch, count_tools
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
-from eunoe.stages.validity import check_call_ids, check_messages
+from eunoe.stages.own_servers import check_own_servers
+from eunoe.stages.validity import check_messages
 from eunoe.wire.openai import read_message
 
 
@@ -37,7 +38,9 @@ def lint(
     messages = Conversation.from_openai_messages(messages).raw
     read = [read_message(m) for m in messages]
     rules = profile_of(model_id, profile)
-    found = check_messages(read, rules) + check_call_ids(read, rules)
+    refused = refuses_prefill(model_id)
+    found = check_messages(read, rules)
+    found += check_own_servers(read, rules, tools, no_prefill=refused)
     if budget:
         counter = find_tokenizer(family_of(model_id))
         total = sum(count_messages_batch(read, counter)) + (3 if read else 0)

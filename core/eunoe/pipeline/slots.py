@@ -8,7 +8,7 @@ from typing import Any
 
 from eunoe.domain.atom import Atom
 from eunoe.domain.message import PLAIN_SHAPE, Message
-from eunoe.domain.profile import ProviderProfile
+from eunoe.domain.profile import ProviderProfile, TextForm
 from eunoe.domain.report import Fate
 from eunoe.stages.validity import a_message, message_problems
 from eunoe.wire.rewriting import (
@@ -144,8 +144,9 @@ class SlotMaker:
         behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
         stubs = []
         for call_id in atom.unanswered:
-            length = self.profile.call_id_length if self.short_ids else 0
-            raw = missing_result(short_call_id(call_id, length) if length else call_id, NO_RESULT)
+            if (form := self._id_form) is not None:
+                call_id = short_call_id(call_id, form.fits, self.profile.servers.call_id_length)
+            raw = missing_result(call_id, NO_RESULT)
             call = atom.indices[0]
             stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB, stands_by=call))
         calls = ", ".join(str(c) for c in atom.unanswered)
@@ -154,16 +155,20 @@ class SlotMaker:
         )
         return [*slots[:behind], *stubs, *slots[behind:]]
 
+    @property
+    def _id_form(self) -> TextForm | None:
+        """The form that call ids are brought into; None if they stay as they are."""
+        return self.profile.servers.call_id if self.short_ids else None
+
     def _slot(self, i: int) -> Slot | None:
         raw, message = self.raws[i], self.messages[i]
         changed, fate = i in self.stripped, Fate.KEPT
-        length = self.profile.call_id_length if self.short_ids else 0
-        if length and (message.calls or message.answers is not None):
-            renamed = with_short_call_ids(raw, length)
+        if (form := self._id_form) is not None and (message.calls or message.answers is not None):
+            renamed = with_short_call_ids(raw, form.fits, self.profile.servers.call_id_length)
             if renamed != raw:
-                self.mended.append(f"[{i}] call ids were rewritten to {length} letters or digits")
-                return Slot(i, renamed, self.read(renamed), True, fate, (i,))
-        if message.shape is PLAIN_SHAPE and i not in self.shortened:
+                self.mended.append(f"[{i}] call ids were rewritten: they must be {form.words}")
+                raw, changed = renamed, True
+        if message.shape is PLAIN_SHAPE and i not in self.shortened and not changed:
             return Slot(i, raw, message, changed, fate, (i,))
         if i in self.shortened:
             text, fate = self.shortened[i]

@@ -30,29 +30,6 @@ def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> lis
     return sorted(found, key=lambda v: v.index)
 
 
-def check_call_ids(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
-    """Call ids that the provider's own servers refuse, though others that serve its models do not.
-
-    Source: mistral-common, validation of tool calls: nine letters or digits.
-    """
-    length = profile.call_id_length
-    if not length:
-        return []
-    return [
-        Violation("call-id", i, f"call id {c.id!r} must be {length} letters or digits")
-        for i, m in enumerate(messages)
-        for c in m.calls
-        if not fits_call_id(c.id, length)
-    ]
-
-
-def fits_call_id(call_id: str | None, length: int) -> bool:
-    """Whether an id is exactly so many ASCII letters or digits."""
-    return (
-        call_id is not None and len(call_id) == length and call_id.isascii() and call_id.isalnum()
-    )
-
-
 def a_message(message: Message) -> str:
     """The kind of the message in words: "an assistant message"."""
     return f"{'an' if message.role == 'assistant' else 'a'} {message.role} message"

@@ -196,7 +196,10 @@ def _read_shape(
         problem=_shape_problem(raw),
         substance=_substance(raw, parts, calls, text),
         half_character=_has_half_character(raw),
-        legacy_call=bool(raw.get("function_call")) and not raw.get("tool_calls"),
+        legacy_call=role == "assistant"
+        and bool(raw.get("function_call"))
+        and not raw.get("tool_calls"),
+        prefix=role == "assistant" and raw.get("prefix") is True,
         reasoning_field="reasoning_content" in raw,
         thinks=thinks,
         thinking_late=thinks and "thinking" not in kinds[0],

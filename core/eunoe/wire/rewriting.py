@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from eunoe.domain.nesting import with_strings_changed, written_text
 
 _HALF = re.compile("[\ud800-\udfff]")
+_CALL_BLOCK_KEYS = {
+    "tool_use": "id",
+    "tool_call": "id",
+    "function_call": "call_id",
+    "custom_tool_call": "call_id",
+}
 _TEXT_TYPES = ("text", "input_text", "output_text")
 
 
@@ -91,28 +97,41 @@ def _as_parts(content: object) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
 
 
-def with_short_call_ids(raw: Mapping[str, Any], length: int) -> dict[str, Any]:
+def with_short_call_ids(
+    raw: Mapping[str, Any], fits: Callable[[str], bool], length: int
+) -> dict[str, Any]:
     """The message with its call ids, and the id that it answers, cut to letters and digits.
 
     The new id is a hash of the old one, so both sides of a pair get the same in any process, and
     an id that has the right form already stays.
+
+    Args:
+        fits: whether an id has the right form.
+        length: of the new ids, at most 64.
     """
+
+    def renamed(part: Any, key: str) -> Any:
+        if not isinstance(part, Mapping) or part.get(key) is None:
+            return part
+        return {**part, key: short_call_id(part[key], fits, length)}
+
     changed = dict(raw)
-    calls = raw.get("tool_calls")
-    if isinstance(calls, list):
-        changed["tool_calls"] = [
-            {**c, "id": short_call_id(c.get("id"), length)} if isinstance(c, Mapping) else c
-            for c in calls
+    if isinstance(calls := raw.get("tool_calls"), list):
+        changed["tool_calls"] = [renamed(c, "id") for c in calls]
+    if raw.get("role") == "assistant" and isinstance(parts := raw.get("content"), list):
+        changed["content"] = [
+            renamed(p, _CALL_BLOCK_KEYS[kind])
+            if isinstance(p, Mapping) and (kind := str(p.get("type"))) in _CALL_BLOCK_KEYS
+            else p
+            for p in parts
         ]
-    if raw.get("tool_call_id") is not None:
-        changed["tool_call_id"] = short_call_id(raw["tool_call_id"], length)
-    return changed
+    return dict(renamed(changed, "tool_call_id"))
 
 
-def short_call_id(call_id: object, length: int) -> str:
-    """An id of so many letters or digits for a call id; the id itself if it has that form."""
+def short_call_id(call_id: object, fits: Callable[[str], bool], length: int) -> str:
+    """An id of so many letters or digits for a call id; the id itself if it has the right form."""
     text = written_text(call_id)
-    if len(text) == length and text.isascii() and text.isalnum():
+    if fits(text):
         return text
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]
 

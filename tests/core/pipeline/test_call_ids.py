@@ -2,7 +2,7 @@
 
 import pytest
 
-from eunoe import ContextOrchestrator, Conversation, Settings, lint
+from eunoe import ContextOrchestrator, Conversation, Settings, TokenBudget, lint
 
 
 def chat(*ids: str, answered: int | None = None) -> list[dict]:
@@ -65,3 +65,53 @@ def test_a_stub_for_a_missing_result_gets_the_short_id_too():
 def test_other_providers_keep_their_ids():
     messages = chat("call_Ab12Cd34")
     assert sent(messages, on=True, profile="openai") == messages
+
+
+def in_blocks(call_id: str) -> list[dict]:
+    use = {"type": "tool_use", "id": call_id, "name": "look", "input": {}}
+    return [
+        {"role": "user", "content": "Weigh the crate."},
+        {"role": "assistant", "content": [{"type": "text", "text": "I look."}, use]},
+        {"role": "tool", "tool_call_id": call_id, "content": "81 kg"},
+        {"role": "assistant", "content": "81 kg."},
+        {"role": "user", "content": "Too heavy?"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "call_id"),
+    [
+        ("openai", "c" * 60),
+        ("responses", "c" * 80),
+        ("anthropic", "functions.look:0"),
+        ("mistral", "toolu_01A"),
+    ],
+)
+@pytest.mark.parametrize("make", [chat, in_blocks])
+def test_each_form_is_mended_on_both_sides_also_in_blocks(make, profile, call_id):
+    messages = make(call_id)
+    assert [v.code for v in lint(messages, profile)] == ["call-id"]
+    out = sent(messages, on=True, profile=profile)
+    assert lint(out, profile) == ()
+    assert len(out) == len(messages)
+    assert sent(out, on=True, profile=profile) == out
+
+
+def test_a_message_whose_id_is_rewritten_is_mended_in_other_ways_too():
+    messages = chat("call_one_1")
+    messages[2]["content"] = None
+    out = sent(messages, on=True)
+    assert out[2]["content"] == "[no output]"
+    assert lint(out, "mistral") == ()
+
+
+def test_a_result_whose_id_is_rewritten_can_be_shortened():
+    messages = chat("call_one_1")[:3]
+    messages[2]["content"] = "81 kg " * 2_000
+    orchestrator = ContextOrchestrator(TokenBudget(400), settings=Settings(rewrite_call_ids=True))
+    result = orchestrator.process_sync(
+        Conversation.from_openai_messages(messages), profile="mistral"
+    )
+    assert result.report.truncated
+    assert result.token_count <= 400
+    assert lint(result.conversation.to_openai_messages(), "mistral") == ()
