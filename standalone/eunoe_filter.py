@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 142 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 406a3b2a7dff8478c150144c714ca11e12899cf8fe1413fdbb1187b9e3ab51a6
+# Made of 147 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 7e1a357a07016c2f95b4e02cab236cdba62f820202de90611272ef3745ee9d93
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache, partial
 from itertools import accumulate, compress, count, pairwise, repeat
+from json.encoder import encode_basestring, encode_basestring_ascii
 from math import sqrt
 from operator import mul
 from pathlib import Path
@@ -72,7 +73,132 @@ from pydantic.fields import FieldInfo
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.domain.nesting: JSON text and copies of values that may be nested deeper than Python's own calls can go.
+
+_AGAIN = '"[...]"'
+"""What stands for a container inside itself."""
+
+
+def json_text(
+    value: object,
+    *,
+    ensure_ascii: bool = True,
+    sort_keys: bool = False,
+    separators: tuple[str, str] = (", ", ": "),
+    indent: int | None = None,
+) -> str:
+    """The value as ``json.dumps`` writes it, however deep; as Python writes it if JSON has no form.
+
+    Indentation is given up where the value is too deep for it.
+
+    The text is the same whether or not the depth was too much for ``json.dumps``, which depends on
+    who calls. Linear in the size of the text.
+    """
+    try:
+        return json.dumps(
+            value,
+            ensure_ascii=ensure_ascii,
+            sort_keys=sort_keys,
+            separators=(separators[0].rstrip(), separators[1]) if indent else separators,
+            indent=indent,
+            default=repr,
+        )
+    except RecursionError:
+        return _deep_json(value, ensure_ascii, sort_keys, separators)
+    except (TypeError, ValueError):
+        return written_text(value, repr)
+
+
+def written_text(value: object, write: Callable[[object], str] = str) -> str:
+    """The value as Python writes it, or as JSON where it is too deep for that."""
+    if isinstance(value, str) and write is str:
+        return value
+    try:
+        return write(value)
+    except RecursionError:
+        return _deep_json(value, False, False, (", ", ": "))
+
+
+def _deep_json(
+    value: object, ensure_ascii: bool, sort_keys: bool, separators: tuple[str, str]
+) -> str:
+    quote = encode_basestring_ascii if ensure_ascii else encode_basestring
+    comma, colon = separators
+    pieces: list[str] = []
+    inside: set[int] = set()
+    todo: list[tuple[str, Any]] = [("value", value)]
+    while todo:
+        kind, item = todo.pop()
+        if kind == "text":
+            pieces.append(item)
+        elif kind == "end":
+            inside.discard(item)
+        elif not isinstance(item, (dict, list, tuple)):
+            pieces.append(_leaf_json(item, quote))
+        elif id(item) in inside:
+            pieces.append(_AGAIN)
+        else:
+            inside.add(id(item))
+            pairs: Iterable[tuple[str, object]] = (("", v) for v in item)
+            if isinstance(item, dict):
+                keys = sorted(item, key=_key_text) if sort_keys else item
+                pairs = ((quote(_key_text(k)) + colon, item[k]) for k in keys)
+            opening, closing = "{}" if isinstance(item, dict) else "[]"
+            after: list[tuple[str, Any]] = [("text", opening)]
+            for n, (name, inner) in enumerate(pairs):
+                after += [("text", (comma if n else "") + name), ("value", inner)]
+            todo += [*after, ("text", closing), ("end", id(item))][::-1]
+    return "".join(pieces)
+
+
+def _key_text(key: object) -> str:
+    if isinstance(key, str):
+        return key
+    return _leaf_json(key, str) if isinstance(key, (bool, int, float, type(None))) else repr(key)
+
+
+def _leaf_json(value: object, quote: Callable[[str], str]) -> str:
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, (bool, int, float, type(None))):
+        return json.dumps(value)
+    try:
+        return quote(repr(value))
+    except RecursionError:
+        return quote(type(value).__name__)
+
+
+def with_strings_changed(value: Any, change: Callable[[str], str]) -> Any:
+    """A copy with every string changed, keys included; mappings become dicts, other values stay."""
+    root: list[Any] = [None]
+    copies: dict[int, Any] = {}
+    todo: list[tuple[Any, Any, Any]] = [(value, root, 0)]
+    while todo:
+        item, holder, place = todo.pop()
+        if isinstance(item, str):
+            holder[place] = change(item)
+        elif id(item) in copies:
+            holder[place] = copies[id(item)]
+        elif isinstance(item, Mapping):
+            made: dict[Any, Any] = {}
+            holder[place] = copies[id(item)] = made
+            named = [(change(k) if isinstance(k, str) else k, v) for k, v in item.items()]
+            made.update((k, None) for k, _ in named)
+            todo += [(v, made, k) for k, v in reversed(named)]
+        elif isinstance(item, list):
+            row: list[Any] = [None] * len(item)
+            holder[place] = copies[id(item)] = row
+            todo += [(v, row, n) for n, v in enumerate(item)]
+        else:
+            holder[place] = item
+    return root[0]
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.domain.errors: The errors of the house, by what the caller can do about them.
+
+_MOST_SHOWN = 200
+
 
 class EunoeError(Exception):
     """Base of every error that the library raises on purpose."""
@@ -107,12 +233,18 @@ class SettingsError(EunoeError, ValueError):
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name} is {value!r}; allowed: {allowed}")
+        super().__init__(f"{name} is {_shown(value)}; allowed: {allowed}")
         self.name, self.value, self.allowed = name, value, allowed
 
     def __reduce__(self) -> tuple[type[SettingsError], tuple[str, object, str]]:
         """Pickle by the three parts, not by the sentence."""
         return type(self), (self.name, self.value, self.allowed)
+
+
+def _shown(value: object) -> str:
+    """The value as Python writes it; of a long one the beginning."""
+    text = written_text(value, repr)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}… ({type(value).__name__})"
 
 
 class ConversationError(EunoeError, ValueError):
@@ -152,14 +284,114 @@ logger.addHandler(logging.NullHandler())
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.domain.checking: Arguments of callers, checked where they come in: what is wrong, the value, what is allowed.
+
+def require_whole(name: str, value: object, allowed: str, *, least: int = 0) -> None:
+    """Refuse what is no whole number, or one that is too small; True and False are no numbers.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise SettingsError(name, value, allowed)
+
+
+def require_number(name: str, value: object, allowed: str, *, above: float = 0.0) -> None:
+    """Refuse what is no finite number of at least ``above``.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not above <= value < float("inf"):  # type: ignore[operator]
+        raise SettingsError(name, value, allowed)
+
+
+def require_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse what is none of some words.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise SettingsError(name, value, ", ".join(choices))
+
+
+def require_switch(name: str, value: object) -> None:
+    """Refuse what is neither True nor False, such as the text ``"false"``, which counts as true.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if not isinstance(value, bool):
+        raise SettingsError(name, value, "True, False")
+
+
+def require_names(name: str, value: object) -> None:
+    """Refuse what is no tuple of texts, such as one text, of which each letter would be a name.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if not isinstance(value, tuple) or not all(isinstance(x, str) for x in value):
+        raise SettingsError(name, value, "a tuple of names")
+
+
+def require_text_or_none(name: str, value: object, what: str) -> None:
+    """Refuse what is neither a text nor None.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if value is not None and not isinstance(value, str):
+        raise SettingsError(name, value, f"{what}, or None")
+
+
+def require_tools(value: object) -> None:
+    """Refuse tools that are no list of schemas; None is none.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if value is None:
+        return
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
+        raise SettingsError("tools", value, "a list of tool schemas (dicts), or None")
+    for i, tool in enumerate(value):
+        if not isinstance(tool, Mapping):
+            raise SettingsError(f"tools[{i}]", tool, "a tool schema (a dict)")
+
+
+def require_members(name: str, value: object, members: Sequence[str], allowed: str) -> None:
+    """Refuse an object that lacks one of some attributes, or is a class.
+
+    No attribute is read: one may answer only while a request runs.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if isinstance(value, type) or not set(members) <= set(dir(value)):
+        raise SettingsError(name, value, allowed)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.domain.budget: How much may be sent: tokens, a token target, money, or several at once.
 
 UNLIMITED = 0
 
 
-def _require_whole_tokens(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise SettingsError(name, value, "a whole number of tokens, 0 (no limit) or above")
+_WHOLE_TOKENS = "a whole number of tokens, 0 (no limit) or above"
+_SHARE = "above 0, at most 1"
+_ANY_BUDGET = "a TokenBudget, TokenTargetBudget, CostBudget or CompositeBudget"
+
+
+def require_budget(name: str, value: object) -> None:
+    """Refuse what is no budget, such as a bare number.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    require_members(name, value, ("allowed_tokens",), _ANY_BUDGET)
 
 
 class Budget(Protocol):
@@ -184,7 +416,7 @@ class TokenBudget:
     max_tokens: int = UNLIMITED
 
     def __post_init__(self) -> None:
-        _require_whole_tokens("max_tokens", self.max_tokens)
+        require_whole("max_tokens", self.max_tokens, _WHOLE_TOKENS)
 
     @classmethod
     def of_window(
@@ -195,10 +427,13 @@ class TokenBudget:
         Source: Lethe, "Token Budget": 49,152 tokens at 0.55 less 150 are 26,883.
 
         Raises:
-            SettingsError: the ratio is not in (0, 1].
+            SettingsError: the ratio is not in (0, 1], or a number of tokens is no whole number.
         """
+        require_whole("context_tokens", context_tokens, _WHOLE_TOKENS)
+        require_whole("framing", framing, _WHOLE_TOKENS)
+        require_number("context_ratio", ratio, _SHARE)
         if not 0 < ratio <= 1:
-            raise SettingsError("context_ratio", ratio, "above 0, at most 1")
+            raise SettingsError("context_ratio", ratio, _SHARE)
         return cls(max(1, int(context_tokens * ratio) - framing))
 
     def allowed_tokens(self, price_per_token: float | None) -> int:
@@ -214,8 +449,8 @@ class TokenTargetBudget:
     overshoot: int = 150
 
     def __post_init__(self) -> None:
-        _require_whole_tokens("target_tokens", self.target_tokens)
-        _require_whole_tokens("overshoot", self.overshoot)
+        require_whole("target_tokens", self.target_tokens, _WHOLE_TOKENS)
+        require_whole("overshoot", self.overshoot, _WHOLE_TOKENS)
 
     def allowed_tokens(self, price_per_token: float | None) -> int:
         """Target and overshoot; 0 stays no limit."""
@@ -236,9 +471,7 @@ class CostBudget:
 
     def __post_init__(self) -> None:
         for name in ("max_cost_usd", "price_per_token"):
-            value = getattr(self, name)
-            if not 0 <= value < float("inf"):
-                raise SettingsError(name, value, "dollars, 0 or above, finite")
+            require_number(name, getattr(self, name), "dollars, 0 or above, finite")
 
     def allowed_tokens(self, price_per_token: float | None) -> int:
         """What the money buys at the full input price; no limit where no price is known."""
@@ -254,6 +487,11 @@ class CompositeBudget:
 
     token_budget: TokenBudget | TokenTargetBudget
     cost_budget: CostBudget | None = None
+
+    def __post_init__(self) -> None:
+        require_budget("token_budget", self.token_budget)
+        if self.cost_budget is not None:
+            require_budget("cost_budget", self.cost_budget)
 
     @classmethod
     def unlimited(cls) -> CompositeBudget:
@@ -388,7 +626,8 @@ class Cut:
     Attributes:
         index: the first message after the head that is still in the window.
         tokens_dropped: tokens of the history before it.
-        declared: this request does not begin with the view of the one before.
+        declared: this request does not begin with the view of the one before, because the window
+            was cut, or because a mend reaches back (``Report.mended`` names it).
     """
 
     index: int
@@ -443,7 +682,7 @@ class Report:
         tokenizer: what counted.
         estimated: the counter is not the model's own tokenizer.
         policy, profile: which policy ran, for which provider.
-        cut: where the window begins; None if nothing was cut.
+        cut: where the window begins; None if it begins with the chat and continues the view before.
         recalled: messages in the quoted block.
         recall_reason: why there was a recall, or why not.
         certificate: of the selection; None if there was none.
@@ -653,6 +892,7 @@ class MessageShape(NamedTuple):
         substance: 2 something is in it, 1 nothing but blank text, 0 content is None or empty.
         half_character: it holds half a surrogate pair and cannot be sent as UTF-8.
         legacy_call: it calls through the old ``function_call`` field.
+        prefix: it is marked as the beginning of the answer.
         reasoning_field: it has the key ``reasoning_content``.
         thinks: there are thinking blocks in the content.
         thinking_late: there are thinking blocks, but the first block is another.
@@ -667,6 +907,7 @@ class MessageShape(NamedTuple):
     substance: int = 2
     half_character: bool = False
     legacy_call: bool = False
+    prefix: bool = False
     reasoning_field: bool = False
     thinks: bool = False
     thinking_late: bool = False
@@ -819,6 +1060,52 @@ class Labeller(Protocol):
 # --------------------------------------------------------------------------------------------------
 # eunoe.domain.profile: What the providers ask of a message list, as data.
 
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """A form that a whole text must have: as a pattern, and in words."""
+
+    pattern: str
+    words: str
+
+    def fits(self, text: str | None) -> bool:
+        """Whether the text has the form."""
+        return text is not None and re.fullmatch(self.pattern, text) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnServers:
+    """What the provider's own servers refuse beside, though others that serve its models may not.
+
+    ``lint`` names it. Nothing of it is mended unasked: names and ids are the caller's, and an
+    answer that stands last may be the beginning of the next one.
+
+    Attributes:
+        call_id: form of call ids; ``call_id_length`` is the length of those that are rewritten.
+        tool_name: form of the names of tools, in calls and in schemas.
+        speaker_name: form of the field ``name`` of a message.
+        most_tools: schemas that may be sent along; 0: any number.
+        answer_last: an answer that stands last and is not marked as a prefix is refused.
+        blank_end: an answer that stands last may not end with blanks.
+    """
+
+    call_id: TextForm | None = None
+    call_id_length: int = 40
+    tool_name: TextForm | None = None
+    speaker_name: TextForm | None = None
+    most_tools: int = 0
+    answer_last: bool = False
+    blank_end: bool = False
+
+
+_SIMPLE_NAME = TextForm("[a-zA-Z0-9_-]{1,64}", "1 to 64 letters, digits, _ or -")
+_OPENAI_SERVERS = OwnServers(
+    call_id=TextForm("(?s).{1,40}", "1 to 40 characters"),
+    tool_name=_SIMPLE_NAME,
+    speaker_name=TextForm(r"[^\s<|\\/>]+", "no blanks and none of < | \\ / >"),
+    most_tools=128,
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderProfile:
     """The rules of one kind of provider. Every rule is a fact; the stages branch on facts only.
@@ -829,10 +1116,10 @@ class ProviderProfile:
         user_first: the first turn must be a user message.
         alternate: visible user and assistant messages must alternate; tool flow is not counted.
         blank_refused: text of blanks alone is refused, not only missing content.
-        call_id_length: call ids must be exactly so many letters or digits; 0: any id.
         reasoning_field_with_calls: once reasoning came back, every call needs its reasoning field.
         thinking_first: if there are thinking blocks, the first block must be one.
         reasoning_pairs: a reasoning item needs the item behind it, and item ids are unique.
+        servers: what its own servers refuse beside.
         source: where the provider says so.
     """
 
@@ -841,10 +1128,10 @@ class ProviderProfile:
     user_first: bool = False
     alternate: bool = False
     blank_refused: bool = False
-    call_id_length: int = 0
     reasoning_field_with_calls: bool = False
     thinking_first: bool = False
     reasoning_pairs: bool = False
+    servers: OwnServers = OwnServers()
     source: str = ""
 
 
@@ -853,11 +1140,18 @@ PROFILES: dict[str, ProviderProfile] = {
     for p in (
         ProviderProfile(
             name="openai",
-            source="OpenAI API reference, Create chat completion: messages, tool messages",
+            servers=_OPENAI_SERVERS,
+            source="OpenAI API reference, Create chat completion: messages, tools; the limits of "
+            "ids, names and tools are in its errors (string_above_max_length, invalid_value)",
         ),
         ProviderProfile(
             name="responses",
             reasoning_pairs=True,
+            servers=replace(
+                _OPENAI_SERVERS,
+                call_id=TextForm("(?s).{1,64}", "1 to 64 characters"),
+                speaker_name=None,
+            ),
             source="OpenAI guide, Reasoning models: keeping reasoning items in context",
         ),
         ProviderProfile(
@@ -866,13 +1160,24 @@ PROFILES: dict[str, ProviderProfile] = {
             user_first=True,
             blank_refused=True,
             thinking_first=True,
-            source="Anthropic docs, Messages API and Extended thinking: preserving thinking blocks",
+            servers=OwnServers(
+                call_id=TextForm("[a-zA-Z0-9_-]+", "letters, digits, _ or -"),
+                tool_name=TextForm("[a-zA-Z0-9_-]{1,128}", "1 to 128 letters, digits, _ or -"),
+                blank_end=True,
+            ),
+            source="Anthropic docs, Messages API; Extended thinking: preserving thinking blocks; "
+            "Migrating to Claude 4.6: prefill removal",
         ),
         ProviderProfile(
             name="gemini",
             system_at_head=True,
             user_first=True,
             blank_refused=True,
+            servers=OwnServers(
+                tool_name=TextForm(
+                    "[a-zA-Z0-9_.:-]{1,128}", "1 to 128 letters, digits or signs of _ . : -"
+                )
+            ),
             source="Gemini API, Function calling and Thought signatures: order of turns",
         ),
         ProviderProfile(
@@ -881,12 +1186,19 @@ PROFILES: dict[str, ProviderProfile] = {
             user_first=True,
             alternate=True,
             blank_refused=True,
-            call_id_length=9,
-            source="mistral-common, request validation: order of roles, call ids of nine letters",
+            servers=OwnServers(
+                call_id=TextForm("[a-zA-Z0-9]{9}", "9 letters or digits"),
+                call_id_length=9,
+                tool_name=_SIMPLE_NAME,
+                answer_last=True,
+            ),
+            source="mistral-common, request validation: order of roles, the last message, names, "
+            "call ids of nine letters",
         ),
         ProviderProfile(
             name="deepseek",
             reasoning_field_with_calls=True,
+            servers=OwnServers(tool_name=_SIMPLE_NAME, most_tools=128),
             source="DeepSeek API docs, Thinking mode: reasoning_content with tool calls",
         ),
         ProviderProfile(
@@ -929,11 +1241,27 @@ def profile_of(model_id: str | None, name: str | None = None) -> ProviderProfile
         SettingsError: there is no profile of that name.
     """
     if name is not None:
-        if name not in PROFILES:
-            raise SettingsError("profile", name, ", ".join(PROFILES))
+        require_choice("profile", name, tuple(PROFILES))
         return PROFILES[name]
     lowered = (model_id or "").lower()
     return PROFILES[next((p for mark, p in _PROFILE_BY_MARK if mark in lowered), "openai")]
+
+
+_CLAUDE_VERSION = re.compile(
+    r"claude-(?:[a-z]+-(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2})(?!\d))?(?!\d)|(?P<old>\d))"
+)
+_NO_PREFILL_SINCE = (4, 6)
+
+
+def refuses_prefill(model_id: str | None) -> bool:
+    """Whether a model takes no beginning of its answer: Claude does not since 4.6.
+
+    Source: Anthropic docs, Migrating to Claude 4.6: prefilling returns a 400 error.
+    """
+    found = _CLAUDE_VERSION.search((model_id or "").lower())
+    if found is None or found["old"]:
+        return False
+    return (int(found["major"]), int(found["minor"] or 0)) >= _NO_PREFILL_SINCE
 
 
 # --------------------------------------------------------------------------------------------------
@@ -1033,12 +1361,12 @@ class Settings:
     scale_by_family: bool = False
 
     def __post_init__(self) -> None:
-        if self.policy not in POLICY_NAMES:
-            raise SettingsError("policy", self.policy, ", ".join(POLICY_NAMES))
-        if self.recall not in ("auto", "always", "never"):
-            raise SettingsError("recall", self.recall, "auto, always, never")
-        if self.placement not in PLACEMENT_NAMES:
-            raise SettingsError("placement", self.placement, ", ".join(PLACEMENT_NAMES))
+        require_choice("policy", self.policy, POLICY_NAMES)
+        require_choice("recall", self.recall, ("auto", "always", "never"))
+        require_choice("placement", self.placement, PLACEMENT_NAMES)
+        for name in ("read_flags", "rewrite_call_ids", "scale_by_family"):
+            require_switch(name, getattr(self, name))
+        require_names("locked_flags", self.locked_flags)
         for field in fields(self):
             if field.name not in _SETTING_RANGES:
                 continue
@@ -1136,10 +1464,7 @@ def count_tools(tools: Iterable[Mapping[str, Any]] | None, tokenizer: TokenCount
     Returns:
         Tokens; 0 without tools.
     """
-    texts = [
-        json.dumps(tool, ensure_ascii=False, separators=(",", ":"), default=repr)
-        for tool in tools or ()
-    ]
+    texts = [json_text(tool, ensure_ascii=False, separators=(",", ":")) for tool in tools or ()]
     return sum(tokenizer.count_batch(texts)) if texts else 0
 
 
@@ -2678,15 +3003,7 @@ def _read_plain(role: str, content: str) -> Message:
 
 def _content_digest(raw: Mapping[str, Any]) -> str:
     known = {str(k): v for k, v in raw.items() if k not in _HOST_KEYS}
-    return text_digest(_json_or_repr(known, sort_keys=True, separators=(",", ":")))
-
-
-def _json_or_repr(value: object, **options: Any) -> str:
-    """The value as JSON; as Python writes it where JSON cannot hold its keys."""
-    try:
-        return json.dumps(value, default=repr, **options)
-    except (TypeError, ValueError):
-        return repr(value)
+    return text_digest(json_text(known, sort_keys=True, separators=(",", ":")))
 
 
 def _content_parts(content: object) -> list[Mapping[str, Any]]:
@@ -2696,11 +3013,13 @@ def _content_parts(content: object) -> list[Mapping[str, Any]]:
         return []
     if not isinstance(content, list):
         return [{"type": "text", "text": _argument_text(content) or str(content)}]
-    return [p if isinstance(p, Mapping) else {"type": "text", "text": str(p)} for p in content]
+    return [
+        p if isinstance(p, Mapping) else {"type": "text", "text": written_text(p)} for p in content
+    ]
 
 
 def _block_type(part: Mapping[str, Any]) -> str:
-    return str(part.get("type", ""))
+    return written_text(part.get("type", ""))
 
 
 def _part_text(part: Mapping[str, Any]) -> str:
@@ -2737,7 +3056,7 @@ def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
         if any(isinstance(t, str) for t in texts):
             pieces += [t for t in texts if isinstance(t, str) and t]
         else:
-            dumped = _json_or_repr(part, ensure_ascii=False)
+            dumped = json_text(part, ensure_ascii=False)
             pieces.append(_BASE64_RUN.sub("", dumped))
     return tuple(pieces)
 
@@ -2745,7 +3064,7 @@ def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
 def _argument_text(value: object) -> str:
     if isinstance(value, str):
         return value
-    return "" if not value else _json_or_repr(value, ensure_ascii=False)
+    return "" if not value else json_text(value, ensure_ascii=False)
 
 
 def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
@@ -2762,7 +3081,7 @@ def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple
         calls.append(
             ToolCall(
                 _id_text(call.get("id")),
-                str(body.get("name") or ""),
+                written_text(body.get("name") or ""),
                 _argument_text(body.get("arguments") or body.get("input")),
             )
         )
@@ -2776,17 +3095,17 @@ def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple
         )
         if call_id is None or call_id not in seen:
             arguments = _argument_text(part.get("arguments") or part.get("input"))
-            calls.append(ToolCall(call_id, str(part.get("name") or ""), arguments))
+            calls.append(ToolCall(call_id, written_text(part.get("name") or ""), arguments))
             seen.add(call_id)
     old = raw.get("function_call")
     if not calls and isinstance(old, Mapping):
-        name = str(old.get("name") or "")
+        name = written_text(old.get("name") or "")
         calls.append(ToolCall(name, name, _argument_text(old.get("arguments"))))
     return tuple(calls)
 
 
 def _id_text(value: object) -> str | None:
-    return None if value is None else value if isinstance(value, str) else str(value)
+    return None if value is None else written_text(value)
 
 
 def _read_shape(
@@ -2806,21 +3125,26 @@ def _read_shape(
         problem=_shape_problem(raw),
         substance=_substance(raw, parts, calls, text),
         half_character=_has_half_character(raw),
-        legacy_call=bool(raw.get("function_call")) and not raw.get("tool_calls"),
+        legacy_call=role == "assistant"
+        and bool(raw.get("function_call"))
+        and not raw.get("tool_calls"),
+        prefix=role == "assistant" and raw.get("prefix") is True,
         reasoning_field="reasoning_content" in raw,
         thinks=thinks,
         thinking_late=thinks and "thinking" not in kinds[0],
         reasoning_last=assistant_blocks and bool(kinds) and kinds[-1] == "reasoning",
         server_result_alone=assistant_blocks and bool(answered - used),
         server_use_open=assistant_blocks and bool(used - answered),
-        item_ids=tuple(str(p["id"]) for p in parts if p.get("id")) if assistant_blocks else (),
+        item_ids=tuple(written_text(p["id"]) for p in parts if p.get("id"))
+        if assistant_blocks
+        else (),
         asks_approval=tuple(
-            str(p.get("id"))
+            written_text(p.get("id"))
             for p, k in zip(parts, kinds, strict=True)
             if k == "mcp_approval_request"
         ),
         approves=tuple(
-            str(p.get("approval_request_id"))
+            written_text(p.get("approval_request_id"))
             for p, k in zip(parts, kinds, strict=True)
             if k == "mcp_approval_response"
         ),
@@ -2849,7 +3173,7 @@ def _substance(
 
 def _has_half_character(raw: Mapping[str, Any]) -> bool:
     try:
-        _json_or_repr(raw, ensure_ascii=False).encode()
+        json_text(raw, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return True
     return False
@@ -2969,7 +3293,7 @@ def content_key(raw: Mapping[str, Any]) -> ContentKey:
     try:
         return marshal.dumps(dict(raw), _KEY_VERSION)
     except (ValueError, TypeError):
-        return repr(raw).encode("utf-8", "surrogatepass")
+        return written_text(raw, repr).encode("utf-8", "surrogatepass")
 
 
 def count_entries(entries: Sequence[ContentEntry], counter: TokenCounter) -> None:
@@ -3197,75 +3521,133 @@ def build_atoms(
             given to it if the id is used nowhere else: otherwise it could be another call's.
 
     Note:
-        O(messages + strays × calls) in one turn.
+        O(messages + calls).
     """
     if not any(m.calls or m.is_result for m in messages[start:stop]):
         return [Atom(i, (i,), turn, messages[i].is_system) for i in range(start, stop)]
-    answers: dict[int, dict[str | None, int]] = {}
-    owner: dict[int, int] = {}
-    strays = _pair_runs(messages, start, stop, answers, owner)
-    for i in strays:
-        _pair_stray(messages, i, answers, owner, behind=True)
-    for i in _sure_strays(messages, answers, [i for i in strays if i not in owner], used_before):
-        _pair_stray(messages, i, answers, owner, behind=False)
+    pairing = _Pairing(messages)
+    strays = pairing.pair_runs(start, stop)
+    loose = pairing.pair_with_calls_before(strays)
+    pairing.pair_with_calls_behind(_sure_strays(messages, pairing.answers, loose, used_before))
+    answers, owner = pairing.answers, pairing.owner
     travelling = _travellers(messages, start, stop, owner)
+    followers: dict[int, list[int]] = {}
+    for i in sorted(travelling):
+        followers.setdefault(travelling[i], []).append(i)
+    answered = {key for got in answers.values() for key in got}
     atoms: list[Atom] = []
     for i in range(start, stop):
         message = messages[i]
         if i in owner or i in travelling:
             continue
         if message.is_result:
-            same = any(message.answers in own for own in answers.values())
+            same = message.answers in answered
             problem = "a second result for one call" if same else "a result without its call"
             atoms.append(atom_of((i,), turn, broken=problem))
         elif message.calls:
-            atoms.append(_call_atom(messages, i, turn, answers[i], travelling))
+            atoms.append(_call_atom(messages, i, turn, answers[i], followers.get(i, ())))
         else:
             atoms.append(Atom(i, (i,), turn, message.is_system))
     return atoms
 
 
-def _pair_runs(
-    messages: Sequence[Message],
-    start: int,
-    stop: int,
-    answers: dict[int, dict[str | None, int]],
-    owner: dict[int, int],
-) -> list[int]:
-    """Pair the results that stand directly behind their call; return those of no call in sight.
+class _Pairing:
+    """The calls of one turn and the results that they got.
 
-    A second result directly behind its call is no stray: it belongs to that call and to no other.
+    Attributes:
+        answers: of each call the results that it has, by the id that they answer.
+        owner: the call of each result that has one.
     """
-    strays: list[int] = []
-    call: int | None = None
-    for i in range(start, stop):
-        message = messages[i]
-        if not message.is_result:
-            call = i if message.calls else None
-            if call is not None:
-                answers[i] = {}
-        elif call is not None and _takes(messages, call, message, answers[call]):
-            answers[call][_answer_key(messages[call], message)] = i
-            owner[i] = call
-        elif call is None or all(c.id != message.answers for c in messages[call].calls):
-            strays.append(i)
-    return strays
 
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self.answers: dict[int, dict[str | None, int]] = {}
+        self.owner: dict[int, int] = {}
 
-def _answer_key(call: Message, result: Message) -> str | None:
-    return call.calls[0].id if call.shape.legacy_call else result.answers
+    def pair_runs(self, start: int, stop: int) -> list[int]:
+        """Pair the results that stand directly behind their call; return those of no call in sight.
 
+        A second result directly behind its call is no stray: it belongs to that call and to no
+        other.
+        """
+        strays: list[int] = []
+        call: int | None = None
+        ids: set[str | None] = set()
+        for i in range(start, stop):
+            message = self._messages[i]
+            if not message.is_result:
+                call = i if message.calls else None
+                if call is not None:
+                    self.answers[i] = {}
+                    ids = {c.id for c in message.calls}
+            elif call is not None and self._waits(call, message, message.answers in ids):
+                self._give(call, i)
+            elif call is None or message.answers not in ids:
+                strays.append(i)
+        return strays
 
-def _takes(
-    messages: Sequence[Message], call: int, result: Message, got: dict[str | None, int]
-) -> bool:
-    """Whether a call still waits for this result."""
-    caller = messages[call]
-    if caller.shape.legacy_call:
-        return result.role == "function" and not got
-    if result.role != "tool" or result.answers in got:
+    def pair_with_calls_before(self, strays: Sequence[int]) -> list[int]:
+        """Give each stray the nearest call before it that waits for it; return those left over."""
+        calls = list(self.answers)
+        waiting: dict[object, list[int]] = {}
+        met, loose = 0, []
+        for i in strays:
+            while met < len(calls) and calls[met] < i:
+                for key in self._keys_of_call(calls[met]):
+                    waiting.setdefault(key, []).append(calls[met])
+                met += 1
+            if not self._take(waiting.get(self._key_of_result(i), []), i):
+                loose.append(i)
+        return loose
+
+    def pair_with_calls_behind(self, strays: Sequence[int]) -> None:
+        """Give each stray the nearest call behind it that waits for it."""
+        waiting: dict[object, list[int]] = {}
+        for call in sorted(self.answers, reverse=True) if strays else ():
+            for key in self._keys_of_call(call):
+                waiting.setdefault(key, []).append(call)
+        for i in strays:
+            calls = waiting.get(self._key_of_result(i), [])
+            while calls and calls[-1] < i:
+                calls.pop()
+            self._take(calls, i)
+
+    def _take(self, calls: list[int], i: int) -> bool:
+        """Give a result to the last of some calls; those that have theirs are taken off."""
+        while calls:
+            if self._waits(calls[-1], self._messages[i], True):
+                self._give(calls.pop(), i)
+                return True
+            calls.pop()
         return False
-    return any(c.id == result.answers for c in caller.calls)
+
+    def _keys_of_call(self, call: int) -> list[object]:
+        """What a result must say to be taken: the call's id, or that it is of the old kind."""
+        message = self._messages[call]
+        if message.shape.legacy_call:
+            return [_OLD_KIND]
+        return list(dict.fromkeys((c.id,) for c in message.calls))
+
+    def _key_of_result(self, i: int) -> object:
+        message = self._messages[i]
+        return (message.answers,) if message.role == "tool" else _OLD_KIND
+
+    def _waits(self, call: int, result: Message, same_id: bool) -> bool:
+        """Whether a call still waits for this result."""
+        got = self.answers[call]
+        if self._messages[call].shape.legacy_call:
+            return result.role == "function" and not got
+        return result.role == "tool" and same_id and result.answers not in got
+
+    def _give(self, call: int, i: int) -> None:
+        message = self._messages[call]
+        old = message.shape.legacy_call
+        key = message.calls[0].id if old else self._messages[i].answers
+        self.answers[call][key] = i
+        self.owner[i] = call
+
+
+_OLD_KIND = "old kind"
 
 
 def _sure_strays(
@@ -3275,34 +3657,15 @@ def _sure_strays(
     used_before: Container[str | None],
 ) -> list[int]:
     """Strays whose id is used by one call and one stray of this turn, and nowhere before."""
-    called = [c.id for call in calls for c in messages[call].calls]
-    loose = [messages[i].answers for i in strays]
+    called = Counter(c.id for call in calls for c in messages[call].calls)
+    loose = Counter(messages[i].answers for i in strays)
     return [
         i
         for i in strays
         if (answer := messages[i].answers) not in used_before
-        and called.count(answer) == 1
-        and loose.count(answer) == 1
+        and called[answer] == 1
+        and loose[answer] == 1
     ]
-
-
-def _pair_stray(
-    messages: Sequence[Message],
-    i: int,
-    answers: dict[int, dict[str | None, int]],
-    owner: dict[int, int],
-    *,
-    behind: bool,
-) -> None:
-    near = [
-        call
-        for call, got in answers.items()
-        if (call < i) == behind and _takes(messages, call, messages[i], got)
-    ]
-    if near:
-        call = min(near, key=lambda j: abs(j - i))
-        answers[call][_answer_key(messages[call], messages[i])] = i
-        owner[i] = call
 
 
 def _travellers(
@@ -3328,14 +3691,13 @@ def _call_atom(
     i: int,
     turn: int,
     got: dict[str | None, int],
-    travelling: dict[int, int],
+    followers: Sequence[int],
 ) -> Atom:
     ids = [c.id for c in messages[i].calls]
     problem = "one id for two calls" if len(set(ids)) < len(ids) else ""
     missing = tuple(c for c in ids if c not in got)
     if missing and messages[i].shape.legacy_call:
         problem = problem or "a function call without result"
-    followers = sorted(j for j, call in travelling.items() if call == i)
     return atom_of(
         (i, *sorted(got.values()), *followers),
         turn,
@@ -5855,6 +6217,12 @@ def make_advisers(
 # eunoe.wire.rewriting: Write OpenAI-style messages anew where one must change; the caller's objects stay as they are.
 
 _HALF = re.compile("[\ud800-\udfff]")
+_CALL_BLOCK_KEYS = {
+    "tool_use": "id",
+    "tool_call": "id",
+    "function_call": "call_id",
+    "custom_tool_call": "call_id",
+}
 _TEXT_TYPES = ("text", "input_text", "output_text")
 
 
@@ -5917,12 +6285,17 @@ def with_text_in_front(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {**raw, "content": f"{text}\n\n{content}" if content else text}
 
 
-def merged_users(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Two user messages as one: the first one's parts, then the second whole; the second's keys."""
-    one, two = first.get("content"), second.get("content")
-    if isinstance(one, str) and isinstance(two, str):
-        return {**second, "content": f"{one}\n\n{two}"}
-    return {**second, "content": [*_as_parts(one), *_as_parts(two)]}
+def merged_users(raws: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Some user messages as one: the parts of each in order, the last whole; the last one's keys.
+
+    Args:
+        raws: at least one, the earliest first.
+    """
+    contents = [raw.get("content") for raw in raws]
+    texts = [c for c in contents if isinstance(c, str)]
+    if len(texts) == len(contents):
+        return {**raws[-1], "content": "\n\n".join(texts)}
+    return {**raws[-1], "content": [p for c in contents for p in _as_parts(c)]}
 
 
 def _as_parts(content: object) -> list[Any]:
@@ -5931,41 +6304,48 @@ def _as_parts(content: object) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
 
 
-def with_short_call_ids(raw: Mapping[str, Any], length: int) -> dict[str, Any]:
+def with_short_call_ids(
+    raw: Mapping[str, Any], fits: Callable[[str], bool], length: int
+) -> dict[str, Any]:
     """The message with its call ids, and the id that it answers, cut to letters and digits.
 
     The new id is a hash of the old one, so both sides of a pair get the same in any process, and
     an id that has the right form already stays.
+
+    Args:
+        fits: whether an id has the right form.
+        length: of the new ids, at most 64.
     """
+
+    def renamed(part: Any, key: str) -> Any:
+        if not isinstance(part, Mapping) or part.get(key) is None:
+            return part
+        return {**part, key: short_call_id(part[key], fits, length)}
+
     changed = dict(raw)
-    calls = raw.get("tool_calls")
-    if isinstance(calls, list):
-        changed["tool_calls"] = [
-            {**c, "id": short_call_id(c.get("id"), length)} if isinstance(c, Mapping) else c
-            for c in calls
+    if isinstance(calls := raw.get("tool_calls"), list):
+        changed["tool_calls"] = [renamed(c, "id") for c in calls]
+    if raw.get("role") == "assistant" and isinstance(parts := raw.get("content"), list):
+        changed["content"] = [
+            renamed(p, _CALL_BLOCK_KEYS[kind])
+            if isinstance(p, Mapping) and (kind := str(p.get("type"))) in _CALL_BLOCK_KEYS
+            else p
+            for p in parts
         ]
-    if raw.get("tool_call_id") is not None:
-        changed["tool_call_id"] = short_call_id(raw["tool_call_id"], length)
-    return changed
+    return dict(renamed(changed, "tool_call_id"))
 
 
-def short_call_id(call_id: object, length: int) -> str:
-    """An id of so many letters or digits for a call id; the id itself if it has that form."""
-    text = str(call_id)
-    if len(text) == length and text.isascii() and text.isalnum():
+def short_call_id(call_id: object, fits: Callable[[str], bool], length: int) -> str:
+    """An id of so many letters or digits for a call id; the id itself if it has the right form."""
+    text = written_text(call_id)
+    if fits(text):
         return text
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]
 
 
 def without_half_characters(value: Any) -> Any:
     """The value with every half of a surrogate pair replaced by U+FFFD, keys included."""
-    if isinstance(value, str):
-        return _HALF.sub("\ufffd", value)
-    if isinstance(value, Mapping):
-        return {without_half_characters(k): without_half_characters(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [without_half_characters(v) for v in value]
-    return value
+    return with_strings_changed(value, lambda text: _HALF.sub("\ufffd", text))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -8773,7 +9153,7 @@ def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
 
 def _usable_text(value: Any) -> str | None:
     if isinstance(value, (dict, list)):
-        return json.dumps(value)
+        return json_text(value)
     return str(value).strip() or None
 
 
@@ -9314,6 +9694,65 @@ class Conversation:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.arguments: What callers hand to the orchestrator, refused where it cannot be meant.
+
+def check_parts(
+    budget: object,
+    settings: object,
+    token_counter: object,
+    flag_cap: object,
+    embed_timeout: object,
+    label_timeout: object,
+) -> None:
+    """The parts that an orchestrator is made of; None is always allowed, but for the timeout.
+
+    Raises:
+        SettingsError: one of them is of the wrong kind.
+    """
+    if budget is not None:
+        require_budget("budget", budget)
+    if settings is not None and not isinstance(settings, Settings):
+        raise SettingsError("settings", settings, "Settings(...), or None")
+    if token_counter is not None:
+        members = ("name", "exact", "count", "count_batch")
+        require_members("token_counter", token_counter, members, "a TokenCounter, or None")
+    if flag_cap is not None:
+        require_whole("flag_cap", flag_cap, "a whole number of tokens, 0 or above, or None")
+    require_number("embed_timeout", embed_timeout, "seconds, 0 or above")
+    if label_timeout is not None:
+        require_number("label_timeout", label_timeout, "seconds, 0 or above, or None")
+
+
+def check_request(
+    conversation: object,
+    model_id: object,
+    tools: object,
+    output_reserve: object,
+    policy: object,
+    budget: object,
+) -> None:
+    """The arguments of one request.
+
+    Raises:
+        ConversationError: the chat is no ``Conversation``.
+        SettingsError: another argument is of the wrong kind.
+    """
+    if not isinstance(conversation, Conversation):
+        raise ConversationError(
+            f"conversation is {type(conversation).__name__}; "
+            "allowed: Conversation.from_openai_messages(messages)"
+        )
+    require_text_or_none("model_id", model_id, "the name of a model")
+    require_tools(tools)
+    if output_reserve is not None:
+        allowed = "a whole number of tokens, 0 or above, or None"
+        require_whole("output_reserve", output_reserve, allowed)
+    require_choice("policy", policy, POLICY_NAMES)
+    if budget is not None:
+        require_budget("budget", budget)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.validity: Would the provider accept this list? The rules of a profile, checked on message values.
 
 def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
@@ -9333,27 +9772,9 @@ def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> lis
     return sorted(found, key=lambda v: v.index)
 
 
-def check_call_ids(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
-    """Call ids that the provider's own servers refuse, though others that serve its models do not.
-
-    Source: mistral-common, validation of tool calls: nine letters or digits.
-    """
-    length = profile.call_id_length
-    if not length:
-        return []
-    return [
-        Violation("call-id", i, f"call id {c.id!r} must be {length} letters or digits")
-        for i, m in enumerate(messages)
-        for c in m.calls
-        if not fits_call_id(c.id, length)
-    ]
-
-
-def fits_call_id(call_id: str | None, length: int) -> bool:
-    """Whether an id is exactly so many ASCII letters or digits."""
-    return (
-        call_id is not None and len(call_id) == length and call_id.isascii() and call_id.isalnum()
-    )
+def a_message(message: Message) -> str:
+    """The kind of the message in words: "an assistant message"."""
+    return f"{'an' if message.role == 'assistant' else 'a'} {message.role} message"
 
 
 def is_visible_turn(message: Message) -> bool:
@@ -9383,13 +9804,14 @@ def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation]
     """What is wrong with the results behind the call at ``i``, and where they end."""
     ids = [c.id for c in messages[i].calls]
     found: list[Violation] = []
-    if len(set(ids)) < len(ids):
+    known = set(ids)
+    if len(known) < len(ids):
         found.append(Violation("duplicate-call", i, "one id for two calls"))
     got: set[str | None] = set()
     j = i + 1
     while j < len(messages) and messages[j].role == "tool":
         answer = messages[j].answers
-        if answer not in ids:
+        if answer not in known:
             found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
         elif answer in got:
             found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
@@ -9456,7 +9878,7 @@ def message_problems(
     if shape.substance == 0 or (
         shape.substance == 1 and profile.blank_refused and message.role != "tool"
     ):
-        found.append(("empty-content", f"a {message.role} message with nothing in it"))
+        found.append(("empty-content", f"{a_message(message)} with nothing in it"))
     if shape.half_character:
         found.append(("surrogate", "half a character, which is no UTF-8"))
     if shape.server_result_alone or (shape.server_use_open and not is_last):
@@ -9604,8 +10026,9 @@ class SlotMaker:
         behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
         stubs = []
         for call_id in atom.unanswered:
-            length = self.profile.call_id_length if self.short_ids else 0
-            raw = missing_result(short_call_id(call_id, length) if length else call_id, NO_RESULT)
+            if (form := self._id_form) is not None:
+                call_id = short_call_id(call_id, form.fits, self.profile.servers.call_id_length)
+            raw = missing_result(call_id, NO_RESULT)
             call = atom.indices[0]
             stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB, stands_by=call))
         calls = ", ".join(str(c) for c in atom.unanswered)
@@ -9614,16 +10037,20 @@ class SlotMaker:
         )
         return [*slots[:behind], *stubs, *slots[behind:]]
 
+    @property
+    def _id_form(self) -> TextForm | None:
+        """The form that call ids are brought into; None if they stay as they are."""
+        return self.profile.servers.call_id if self.short_ids else None
+
     def _slot(self, i: int) -> Slot | None:
         raw, message = self.raws[i], self.messages[i]
         changed, fate = i in self.stripped, Fate.KEPT
-        length = self.profile.call_id_length if self.short_ids else 0
-        if length and (message.calls or message.answers is not None):
-            renamed = with_short_call_ids(raw, length)
+        if (form := self._id_form) is not None and (message.calls or message.answers is not None):
+            renamed = with_short_call_ids(raw, form.fits, self.profile.servers.call_id_length)
             if renamed != raw:
-                self.mended.append(f"[{i}] call ids were rewritten to {length} letters or digits")
-                return Slot(i, renamed, self.read(renamed), True, fate, (i,))
-        if message.shape is PLAIN_SHAPE and i not in self.shortened:
+                self.mended.append(f"[{i}] call ids were rewritten: they must be {form.words}")
+                raw, changed = renamed, True
+        if message.shape is PLAIN_SHAPE and i not in self.shortened and not changed:
             return Slot(i, raw, message, changed, fate, (i,))
         if i in self.shortened:
             text, fate = self.shortened[i]
@@ -9643,7 +10070,7 @@ class SlotMaker:
             and message.role != "tool"
             and not message.is_system
         ):
-            self.mended.append(f"[{i}] a {message.role} message with nothing in it was left out")
+            self.mended.append(f"[{i}] {a_message(message)} with nothing in it was left out")
             return None
         value = self.read(raw) if changed else message
         return Slot(i, raw, value, changed, fate, (i,), not message.shape.half_character)
@@ -9722,19 +10149,24 @@ def arrange_slots(
 
     System messages go to the head where the profile wants them there; a first answer gets a marker
     before it; roles that must alternate are merged (users), parted by a marker (answers), or quoted
-    in front of the next question (a question whose tool flow never came to an answer).
+    in front of the next question (a question whose tool flow never came to an answer). No list is
+    empty, which every provider refuses: where nothing is left a marker stands.
     """
     arranged = list(slots)
     if profile.system_at_head:
         arranged = _systems_first(arranged, mended)
     if profile.alternate:
         arranged = _alternating(arranged, read, mended)
-    elif profile.user_first:
+    elif profile.user_first or not arranged:
         body = next((k for k, s in enumerate(arranged) if not s.message.is_system), len(arranged))
-        if arranged and (body == len(arranged) or arranged[body].message.role != "user"):
+        if body == len(arranged) or arranged[body].message.role != "user":
             mark = OPENING_MARK if body < len(arranged) else _NOTHING_YET
             arranged.insert(body, _marker(mark, read))
-            mended.append("a marker was put before the first answer, since a user must speak first")
+            mended.append(
+                "a marker was put before the first answer, since a user must speak first"
+                if body < len(arranged) - 1
+                else "a marker was put at the end, since nobody else speaks"
+            )
     return arranged
 
 
@@ -9754,59 +10186,85 @@ def _marker(text: str, read: ReadMessage) -> Slot:
 
 def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> list[Slot]:
     out: list[Slot] = []
-    visible: list[int] = []
+    spoken: list[_UserPart] = []
+    before, begun = "", False
     for slot in slots:
         if slot.message.is_system:
             out.append(slot)
             continue
-        if not any(not s.message.is_system for s in out) and slot.message.role != "user":
-            visible.append(len(out))
+        if not begun and slot.message.role != "user":
+            before = "user"
             out.append(_marker(OPENING_MARK, read))
+            spoken.append(_UserPart(len(out) - 1, out[-1]))
             mended.append("a marker was put before the first answer, since a user must speak first")
+        begun = True
         if not is_visible_turn(slot.message):
             out.append(slot)
             continue
-        if visible and out[visible[-1]].message.role == slot.message.role:
-            if slot.message.role == "assistant":
-                visible.append(len(out))
-                out.append(_marker(PAUSE_MARK, read))
-                mended.append("a marker was put between two answers, since roles must alternate")
-            else:
-                slot = _joined(out, visible.pop(), slot, read, mended)
-        visible.append(len(out))
+        role, again = slot.message.role, slot.message.role == before
+        if again and role == "user":
+            part = spoken[-1]
+            steps = out[part.place + 1 :]
+            del out[part.place + 1 :]
+            mended.append(part.join(slot, steps))
+            continue
+        if again:
+            out.append(_marker(PAUSE_MARK, read))
+            mended.append("a marker was put between two answers, since roles must alternate")
+        elif role == "user":
+            spoken.append(_UserPart(len(out), slot))
+        before = role
         out.append(slot)
-    if out and not visible and all(s.message.is_system for s in out):
+    for part in spoken:
+        out[part.place] = part.as_slot(read)
+    if not begun:
         out.append(_marker(_NOTHING_YET, read))
         mended.append("a marker was put behind the system messages, since a user must speak")
     return out
 
 
-def _joined(out: list[Slot], place: int, slot: Slot, read: ReadMessage, mended: list[str]) -> Slot:
-    """The user message with the unanswered one before it; ``out`` loses what is joined."""
-    earlier = out[place:]
-    del out[place:]
-    if (
-        len(earlier) == 1
-        and min(slot.message.shape.substance, earlier[0].message.shape.substance) < 2
-    ):
-        mended.append("a blank user message was left out, since roles must alternate")
-        return slot if slot.message.shape.substance == 2 else earlier[0]
-    if not slot.whole_characters:
-        mended.append("a user message was left out: the next one was mended and cannot be merged")
-        return slot
-    parts = tuple(i for s in earlier for i in s.parts) + slot.parts
-    if len(earlier) == 1:
-        raw: Mapping[str, Any] = merged_users(earlier[0].raw, slot.raw)
-        mended.append("two user messages in a row were merged, since roles must alternate")
-    else:
-        quotations = [
-            Quotation(0, s.message.role, text) for s in earlier if (text := spoken_text(s.message))
-        ]
-        raw = with_text_in_front(slot.raw, quote_block(quotations)) if quotations else slot.raw
-        mended.append(
-            "tool steps that never came to an answer were quoted before the next question"
-        )
-    return Slot(slot.index, raw, read(raw), True, slot.fate, parts)
+class _UserPart:
+    """What stands in one user message: its slots, and what is quoted before them.
+
+    Written once, when all is known: merging two by two would copy the text at each step.
+    """
+
+    def __init__(self, place: int, slot: Slot) -> None:
+        self.place = place
+        self._slots = [slot]
+        self._quotations: list[Quotation] = []
+        self._parts: list[int] = []
+
+    def join(self, slot: Slot, steps: Sequence[Slot]) -> str:
+        """Take the next user message, and the tool steps between; say what was done."""
+        if not steps and slot.message.shape.substance < 2:
+            return "a blank user message was left out, since roles must alternate"
+        if not steps and self._slots[-1].message.shape.substance < 2:
+            self._slots = [slot]
+            return "a blank user message was left out, since roles must alternate"
+        if not slot.whole_characters:
+            self._slots, self._quotations, self._parts = [slot], [], []
+            return "a user message was left out: the next one was mended and cannot be merged"
+        if not steps:
+            self._slots.append(slot)
+            return "two user messages in a row were merged, since roles must alternate"
+        for earlier in (*self._slots, *steps):
+            self._parts += earlier.parts
+            if text := spoken_text(earlier.message):
+                self._quotations.append(Quotation(0, earlier.message.role, text))
+        self._slots = [slot]
+        return "tool steps that never came to an answer were quoted before the next question"
+
+    def as_slot(self, read: ReadMessage) -> Slot:
+        """All of it as one message, which ends with the whole text of the last one."""
+        last = self._slots[-1]
+        if len(self._slots) == 1 and not self._parts:
+            return last
+        raw = merged_users([s.raw for s in self._slots])
+        if self._quotations:
+            raw = with_text_in_front(raw, quote_block(self._quotations))
+        parts = (*self._parts, *(i for s in self._slots for i in s.parts))
+        return Slot(last.index, raw, read(raw), True, last.fate, parts)
 
 
 def spoken_text(message: Message) -> str:
@@ -9837,7 +10295,7 @@ def put_block(
         question: place of the question in the input; None puts the block at the end of the head.
     """
     place = next((k for k, s in enumerate(slots) if s.index == question), None)
-    if place is None:
+    if question is None or place is None:
         place = next((k for k, s in enumerate(slots) if not s.message.is_system), len(slots))
         question = None
     if question is not None and profile.alternate:
@@ -12636,11 +13094,14 @@ def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> li
 def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slot], list[Atom]]:
     """The slots without answers at the head whose question was cut; those go into quotation."""
     first_user = next((k for k, s in enumerate(slots) if s.message.role == "user"), len(slots))
-    early = [
+    asked = next((i for i, m in enumerate(request.messages) if m.role == "user"), None)
+    early = {
         k
         for k in range(first_user)
-        if not slots[k].message.is_system and _has_question_before(request, slots[k])
-    ]
+        if asked is not None
+        and not slots[k].message.is_system
+        and min(slots[k].parts, default=0) > asked
+    }
     if not early:
         return slots, []
     loose = {i for k in early for i in slots[k].parts}
@@ -12651,14 +13112,9 @@ def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slo
     kept = [
         s
         for k, s in enumerate(slots)
-        if k not in set(early) and (s.stands_by is None or s.stands_by not in gone)
+        if k not in early and (s.stands_by is None or s.stands_by not in gone)
     ]
     return kept, turn_atoms
-
-
-def _has_question_before(request: Request, slot: Slot) -> bool:
-    place = min(slot.parts, default=0)
-    return any(request.messages[i].role == "user" for i in range(place))
 
 
 def _all_atoms(request: Request) -> list[Atom]:
@@ -12673,6 +13129,75 @@ def fates_of(request: Request, built: Built) -> Mapping[int, Fate]:
         for i in slot.parts:
             fates[i] = slot.fate if i == slot.index else Fate.KEPT
     return fates
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.continuity: Does a view begin with the view of the request before it? Said honestly where a mend forbids it.
+
+def declared_cut(request: Request, view: View, built: Built) -> Cut | None:
+    """The cut of a view, declared if a mend of this request changed what was sent before."""
+    cut = view.cut
+    if (cut is not None and cut.declared) or not built.mended:
+        return cut
+    if not _reaches_back(request, view, built):
+        return cut
+    return (
+        replace(cut, declared=True)
+        if cut is not None
+        else Cut(index=0, tokens_dropped=0, declared=True)
+    )
+
+
+def _reaches_back(request: Request, view: View, built: Built) -> bool:
+    """Whether the list, without what is quoted, begins otherwise than the one before.
+
+    Note:
+        Plain talk cannot reach back, which is seen at once; else the list is built a second time,
+        as it was at the request before.
+    """
+    asked = request.timeline.requests
+    place = int(asked[-1]) if len(asked) else 0
+    start = last_turn_start(request.entries[:place])
+    if not place or all(map(_is_plain_talk, request.messages[start:])):
+        return False
+    late = any(m.is_system for m in request.messages[place:])
+    if late and request.profile.system_at_head and not _systems_alone(request.messages[:place]):
+        return True
+    earlier = _as_it_was(request, place, start)
+    kept = [a for a in view.in_place if a.first < start]
+    before = build_view(earlier, View(in_place=kept))
+    if request.allowed is not None and before.tokens > request.allowed:
+        return True  # something that is gone by now took room then
+    outline = _outline(before.slots)
+    return _outline(built.slots)[: len(outline)] != outline
+
+
+def _systems_alone(messages: Sequence[Message]) -> bool:
+    return all(m.is_system for m in messages)
+
+
+def _is_plain_talk(message: Message) -> bool:
+    flow = message.is_system or message.is_result or message.calls
+    return message.shape is PLAIN_SHAPE and not flow
+
+
+def _as_it_was(request: Request, place: int, start: int) -> Request:
+    """The request answered at a place, its turn begun at ``start``: the chat as it was then."""
+    entries = request.entries[:place]
+    transcript = request.transcript
+    if start != request.turn_start:
+        transcript = Transcript(request.counter.name)
+        transcript.grow(entries[:start])
+    return replace(request, raws=request.raws[:place], entries=entries, transcript=transcript)
+
+
+def _outline(slots: Sequence[Slot]) -> list[tuple[object, ...]]:
+    """What stands where, the quoted block apart."""
+    return [
+        (s.index, s.parts, s.stands_by, s.message.digest if s.index is None else "")
+        for s in slots
+        if s.index is not None or s.fate is not Fate.RECALLED
+    ]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -14800,8 +15325,9 @@ def stable_view(request: Request) -> View:
     marks = replace(marks, extra=recalled.tokens)
     fresh = window.fresh
     if size > asked:
+        asked_before = bool((request.timeline.requests >= asked).any())
         window = replay_window(request.timeline, marks, start=window.start, after=asked, stop=size)
-        fresh = window.fresh
+        fresh = window.fresh or (fresh and not asked_before)
     if window.fits:
         view.quoted, view.gists = recalled.in_block(), recalled.gists()
         view.certificate = recalled.certificate
@@ -15121,9 +15647,10 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         view.cut = _cut_at(request, start)
         return True
     for atoms in (view.quoted, view.in_place):
-        oldest = next((a for a in atoms if not a.system), None)
-        if oldest is not None:
-            atoms.remove(oldest)
+        pinned = [a for a in atoms if not a.system]
+        if pinned:
+            gone = set(_first_to_free(request, pinned, excess))
+            atoms[:] = [a for a in atoms if a not in gone]
             return True
     return False
 
@@ -15180,7 +15707,28 @@ def _leave_out_broken(request: Request, view: View, built: Built) -> Built:
     for atom in lost:
         view.left_out.add(atom.first)
         view.reasons[atom.first] = "it cannot stand in the list, and no room is left to quote it"
-    return build_view(request, view)
+    without = build_view(request, view)
+    if any(s.parts and not s.message.is_system for s in without.slots):
+        return without
+    view.left_out.remove(lost[-1].first)  # else nothing that was said would be sent
+    del view.reasons[lost[-1].first]
+    return _clip_quoted(request, view, lost[-1])
+
+
+def _clip_quoted(request: Request, view: View, atom: Atom) -> Built:
+    """The view with the texts of a quoted atom clipped until they fit, if they can."""
+    built = build_view(request, view)
+    for i in sorted(atom.indices, key=lambda i: -request.entries[i].tokens):
+        excess = built.tokens - (request.allowed or 0)
+        if excess <= 0:
+            break
+        text, count = spoken_text(request.messages[i]), request.counter.count
+        clipped = clip_text(text, max(_LEAST_CLIP_TOKENS, count(text) - excess - 4), count)
+        if clipped is not None and len(clipped) < len(text):
+            view.gists[i], view.truncated = clipped, True
+            view.reasons[i] = "larger than the budget; its middle was cut out"
+            built = build_view(request, view)
+    return built
 
 
 def _cut_at(request: Request, start: int) -> Cut:
@@ -15267,7 +15815,7 @@ def _holds_reasoning(message: Message) -> bool:
 def _shortened_tokens(request: Request, view: View, i: int) -> int:
     if i not in view.shortened:
         return request.entries[i].tokens
-    return request.counter.count(view.shortened[i][0]) + 8
+    return request.count([with_content(request.raws[i], view.shortened[i][0])])
 
 
 def _released_by_replay(
@@ -16032,6 +16580,90 @@ def find_tokenizer(family: str) -> TokenCounter:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.own_servers: What the provider's own servers refuse beside the rules of the list, and others may not.
+
+OWN_SERVER_CODES = (
+    "call-id",
+    "tool-name",
+    "tool-schema",
+    "too-many-tools",
+    "speaker-name",
+    "answer-last",
+    "blank-end",
+)
+
+
+def check_own_servers(
+    messages: Sequence[Message],
+    profile: ProviderProfile,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    *,
+    no_prefill: bool = False,
+) -> list[Violation]:
+    """Everything that the provider's own servers refuse; what is about tools comes last.
+
+    Args:
+        tools: schemas that are sent along.
+        no_prefill: the model takes no beginning of its answer.
+    """
+    found = [*check_call_ids(messages, profile), *_check_names(messages, profile)]
+    found += _check_end(messages, profile, no_prefill)
+    found.sort(key=lambda v: v.index)
+    return [*found, *_check_schemas(tools or (), profile, len(messages))]
+
+
+def check_call_ids(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
+    """Call ids of a form that is refused."""
+    form = profile.servers.call_id
+    if form is None:
+        return []
+    return [
+        Violation("call-id", i, f"call id {c.id!r} must be {form.words}")
+        for i, m in enumerate(messages)
+        for c in m.calls
+        if not m.shape.legacy_call and not form.fits(c.id)
+    ]
+
+
+def _check_names(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
+    tool, speaker = profile.servers.tool_name, profile.servers.speaker_name
+    for i, message in enumerate(messages):
+        for call in message.calls if tool is not None else ():
+            if tool is not None and not tool.fits(call.name):
+                yield Violation("tool-name", i, f"tool name {call.name!r} must be {tool.words}")
+        if speaker is not None and message.name and not speaker.fits(message.name):
+            said = f"the name {message.name!r} must have {speaker.words}"
+            yield Violation("speaker-name", i, said)
+
+
+def _check_end(
+    messages: Sequence[Message], profile: ProviderProfile, no_prefill: bool
+) -> Iterable[Violation]:
+    last = messages[-1] if messages else None
+    if last is None or last.role != "assistant" or last.calls:
+        return
+    place = len(messages) - 1
+    if no_prefill or (profile.servers.answer_last and not last.shape.prefix):
+        yield Violation("answer-last", place, "an answer stands last, where a user must")
+    elif profile.servers.blank_end and last.text[-1:].isspace():
+        yield Violation("blank-end", place, "the answer that stands last ends with a blank")
+
+
+def _check_schemas(
+    tools: Sequence[Mapping[str, Any]], profile: ProviderProfile, place: int
+) -> Iterable[Violation]:
+    most, form = profile.servers.most_tools, profile.servers.tool_name
+    if most and len(tools) > most:
+        yield Violation("too-many-tools", place, f"{len(tools)} tools, {most} allowed")
+    for i, tool in enumerate(tools if form is not None else ()):
+        body = tool.get("function")
+        name = (body if isinstance(body, Mapping) else tool).get("name")
+        if form is not None and isinstance(name, str) and not form.fits(name):
+            said = f"the name of tools[{i}], {name!r}, must be {form.words}"
+            yield Violation("tool-schema", place, said)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.ground: What a request stands on before anything is decided: its counter, its limit, its settings.
 
 @lru_cache(maxsize=512)
@@ -16327,8 +16959,8 @@ class ContextOrchestrator:
         labeller: Labeller | None = None,
         label_timeout: float | None = None,
     ) -> None:
-        if on_overflow not in OVERFLOW_CHOICES:
-            raise SettingsError("on_overflow", on_overflow, ", ".join(OVERFLOW_CHOICES))
+        require_choice("on_overflow", on_overflow, OVERFLOW_CHOICES)
+        check_parts(budget, settings, token_counter, flag_cap, embed_timeout, label_timeout)
         self.budget: Budget = budget if budget is not None else TokenBudget()
         self.settings = settings if settings is not None else Settings()
         self.on_overflow: OnOverflow = on_overflow
@@ -16365,9 +16997,9 @@ class ContextOrchestrator:
         Args:
             deadline: seconds after which scoring is given up and the newest turns are sent instead,
                 with the same guarantees; the report says so. None waits.
-
-        A cancelled task ends its work at the next step.
         """
+        if deadline is not None:
+            require_number("deadline", deadline, "seconds, 0 or above, or None")
         given_up = threading.Event()
         timer = asyncio.get_running_loop().call_later(deadline, given_up.set) if deadline else None
         work = asyncio.to_thread(
@@ -16385,10 +17017,8 @@ class ContextOrchestrator:
         )
         try:
             return await work
-        except asyncio.CancelledError:
-            given_up.set()
-            raise
         finally:
+            given_up.set()  # a cancelled task ends its work at the next step
             if timer is not None:
                 timer.cancel()
 
@@ -16427,15 +17057,17 @@ class ContextOrchestrator:
 
         Raises:
             BudgetError: what may not be cut is too large, and ``on_overflow`` is ``raise``.
-            SettingsError: an unknown profile or policy.
+            ConversationError: it is no ``Conversation``.
+            SettingsError: an unknown profile or policy, or an argument of the wrong type.
         """
-        name = policy or self.settings.policy
-        if name not in POLICY_NAMES:
-            raise SettingsError("policy", name, ", ".join(POLICY_NAMES))
+        name = self.settings.policy if policy is None else policy
+        check_request(conversation, model_id, tools, output_reserve, name, budget)
+        rules = profile_of(model_id, profile)
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         tool_tokens = count_tools(tools, counter) if tools else 0
-        reserve = max(0, output_reserve or 0)
-        limit, unpriced = allowed_by_price(budget or self.budget, self.prices, model_id)
+        reserve = output_reserve or 0
+        cap = self.budget if budget is None else budget
+        limit, unpriced = allowed_by_price(cap, self.prices, model_id)
         flags, transcript = take_in(conversation.raw, self._memory, counter, self.settings)
         try:
             known, finished = len(transcript.entries), last_turn_start(flags.entries)
@@ -16449,7 +17081,7 @@ class ContextOrchestrator:
                 raws=flags.raws,
                 entries=flags.entries,
                 transcript=transcript,
-                profile=profile_of(model_id, profile),
+                profile=rules,
                 counter=counter,
                 memory=self._memory.contents(counter.name),
                 settings=settings_by_flags(self.settings, flags.now),
@@ -16500,6 +17132,7 @@ class ContextOrchestrator:
         else:
             try:
                 view, built, overrun = self._decide(request, policy, fits)
+                view.cut = declared_cut(request, view, built)
             except BudgetError as error:
                 raise BudgetError(error.needed + tool_tokens + reserve, limit) from None
             if overrun is not None:
@@ -16515,8 +17148,7 @@ class ContextOrchestrator:
             tokens_before=before + tool_tokens,
             tokens_after=report.tokens_after + tool_tokens,
         )
-        slots = built.slots if built is not None else None
-        sent = conversation
+        sent, slots = conversation, built.slots if built is not None else None
         if slots is not None:
             sent = Conversation(tuple(s.raw for s in slots), conversation.session_id)
         return OrchestratorResult(
@@ -17002,7 +17634,7 @@ class ViewMemory:
 
 
 def _view_fingerprint(value: object) -> bytes:
-    text = json.dumps(value, sort_keys=True, default=repr)
+    text = json_text(value, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=8).digest()
 
 
