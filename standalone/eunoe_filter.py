@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 147 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 7e1a357a07016c2f95b4e02cab236cdba62f820202de90611272ef3745ee9d93
+# Made of 149 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 0e1d8576784518b0f494a21d44c3fbc57882346838a33402b5d50676bb7e5b34
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ from datetime import date
 from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache, partial
+from hashlib import blake2b
 from itertools import accumulate, compress, count, pairwise, repeat
+from json import dumps
 from json.encoder import encode_basestring, encode_basestring_ascii
 from math import sqrt
 from operator import mul
@@ -593,6 +595,11 @@ class DecisionList(Sequence[Decision]):
             reason=self._reasons.get(i, _USUAL_REASONS[fate]),
         )
 
+    @property
+    def sizes(self) -> Sequence[int]:
+        """Tokens of each message."""
+        return self._tokens
+
     def counts(self) -> dict[str, int]:
         """How many messages met each fate; fates that nobody met are left out."""
         seen: dict[str, int] = {}
@@ -691,6 +698,8 @@ class Report:
         violations: rules of the provider that are still broken (nothing could mend them).
         truncated: some message was clipped.
         infeasible: set where the forced part is over the budget and the list went on anyway.
+        cache_lost: why the provider must read anew what it had read before, if somebody who knows
+            the request before this one says so; a cut of ours is no reason (see ``cut``).
     """
 
     decisions: DecisionList
@@ -712,6 +721,7 @@ class Report:
     violations: tuple[str, ...] = ()
     truncated: bool = False
     infeasible: Overrun | None = None
+    cache_lost: str = ""
 
     def counts(self) -> dict[str, int]:
         """How many messages met each fate; fates that nobody met are left out."""
@@ -737,6 +747,8 @@ class Report:
                 f"the choice has at least {100 * self.certificate.ratio:.0f} % of the best "
                 "possible value under this scoring"
             )
+        if self.cache_lost:
+            lines.append(f"prompt cache lost: {self.cache_lost}")
         lines += [f"mended: {x}" for x in self.mended]
         lines += [f"still broken: {x}" for x in self.violations]
         lines += [f"warning: {x}" for x in self.warnings]
@@ -6622,8 +6634,9 @@ class ModelPrice:
 
     def dearest_input(self, *, long: bool = False) -> float:
         """Dollars that a token of a prompt may cost at most: read anew and written to a cache."""
-        price = max(self.input, self.write or 0.0) / 1_000_000
-        return price * self.long_input if long else price
+        price = max(self.input, self.write or 0.0)
+        factor = self.long_input if long else 1.0
+        return _token_picodollars(price, factor) / PICODOLLARS  # as it is charged, rounding too
 
 
 class PriceLookup(Protocol):
@@ -7867,16 +7880,7 @@ def _read_whole(usage: Mapping[Any, Any]) -> Usage | None:
     )
     if prompt is None:
         return None
-    cached = _detail(usage, "cached_tokens", "cache_read")
-    if cached is None:
-        cached = _first_number(
-            usage,
-            "cached_tokens",
-            "prompt_cache_hit_tokens",
-            "cache_read_input_tokens",
-            "cached_content_token_count",
-            "cachedContentTokenCount",
-        )
+    cached = _cached_number(usage)
     written = _detail(usage, "cache_write_tokens", "cache_creation")
     if written is None:
         written = _first_number(usage, "cache_creation_input_tokens")
@@ -7895,6 +7899,36 @@ def _read_whole(usage: Mapping[Any, Any]) -> Usage | None:
         "candidatesTokenCount",
     )
     return _make_usage(prompt, cached, min(written, prompt), completion or 0)
+
+
+def _cached_number(usage: Mapping[Any, Any]) -> int | None:
+    """Tokens that came from the cache; None if that is not told."""
+    cached = _detail(usage, "cached_tokens", "cache_read")
+    if cached is not None:
+        return cached
+    return _first_number(
+        usage,
+        "cached_tokens",
+        "prompt_cache_hit_tokens",
+        "cache_read_input_tokens",
+        "cached_content_token_count",
+        "cachedContentTokenCount",
+    )
+
+
+def _inner_reports(usage: Mapping[Any, Any]) -> list[Mapping[Any, Any]]:
+    inner = map(usage.get, ("timings", "usage", "usage_metadata", "usageMetadata"))
+    return [report for report in inner if isinstance(report, Mapping)]
+
+
+def reports_cache(usage: object) -> bool:
+    """Whether a report tells what came from the cache, be it nothing; many servers leave it out."""
+    if not isinstance(usage, Mapping):
+        return False
+    return any(
+        _cached_number(report) is not None or _first_number(report, "cache_n") is not None
+        for report in (usage, *_inner_reports(usage))
+    )
 
 
 def _read_flat(usage: Mapping[Any, Any]) -> Usage | None:
@@ -7917,10 +7951,8 @@ def read_usage(usage: object) -> Usage | None:
     if not isinstance(usage, Mapping):
         return None
     read = _read_flat(usage)
-    for name in ("timings", "usage", "usage_metadata", "usageMetadata"):
-        inner = usage.get(name)
-        if read is None and isinstance(inner, Mapping):
-            read = _read_flat(inner)
+    for inner in _inner_reports(usage):
+        read = read or _read_flat(inner)
     return read
 
 
@@ -8038,10 +8070,521 @@ def enter_requests(
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.cache_bust: Why a prompt cache was lost: the first place where a list differs from the one before it.
+
+TOOLS_ROLE = "tools"
+PROMPT_ROLE = "prompt"
+_HEAD_ROLES = (TOOLS_ROLE, PROMPT_ROLE)
+ChangeKind = Literal["changed", "left out", "put in", "switched"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentPart:
+    """One part of what was sent: the tools, a prompt that the host adds in front, or a message.
+
+    Attributes:
+        digest: hash of all that is sent of it; equal parts have equal digests.
+        role: role of the message, or ``tools`` or ``prompt``.
+        tokens: its size.
+        text: its text, where it may be kept; used only to find the byte that changed.
+    """
+
+    digest: Hashable
+    role: str = ""
+    tokens: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheBust:
+    """The first difference between two lists that follow each other.
+
+    Attributes:
+        index: place of the first part that is not as before; the tools, if any, are no message.
+        role: its role.
+        kind: ``changed``, ``left out`` (parts that stood here are gone), ``put in`` (new parts
+            stand before what stood here) or ``switched`` (another model, which has read nothing).
+        count: parts that were left out or put in; 1 for a change.
+        byte: first byte of the text that differs, in UTF-8; None if the texts are not known.
+        kept: tokens before it, which the cache can still give back.
+        lost: tokens of the earlier list from there on, which must be read anew or are gone.
+        again: of what is sent now, tokens that were sent before and must be read anew.
+    """
+
+    index: int
+    role: str
+    kind: ChangeKind
+    count: int = 1
+    byte: int | None = None
+    kept: int = 0
+    lost: int = 0
+    again: int = 0
+
+    def describe(self) -> str:
+        """One clause for people, such as ``the system prompt changed at byte 812``."""
+        if self.kind == "switched":
+            return "the model changed"
+        if self.kind != "changed":
+            if self.count == 1:
+                return f"message {self.index} was {self.kind}"
+            return f"messages {self.index} to {self.index + self.count - 1} were {self.kind}"
+        if self.role == TOOLS_ROLE:
+            return "the tools changed"  # how they are written out is the provider's affair
+        if self.role == PROMPT_ROLE or (self.role in SYSTEM_ROLES and self.index == 0):
+            what = "the system prompt"
+        else:
+            what = f"message {self.index}"
+        place = "" if self.byte is None else f" at byte {self.byte}"
+        return f"{what} changed{place}"
+
+
+def find_cache_bust(before: Sequence[SentPart], after: Sequence[SentPart]) -> CacheBust | None:
+    """Find where a list stops repeating the one sent before it.
+
+    Args:
+        before: what was sent last, in order; the tools first, if there were any.
+        after: what is sent now.
+
+    Returns:
+        None if one list opens the other: everything is still in the cache.
+
+    Note:
+        O(n). An unchanged part that stands elsewhere tells a cut or an insertion from a change.
+    """
+    shared = 0
+    for old, new in zip(before, after, strict=False):
+        if old.digest != new.digest:
+            break
+        shared += 1
+    if shared in (len(before), len(after)):
+        return None
+    old, new = before[shared], after[shared]
+    left_out = _place_of(new.digest, before, shared)
+    put_in = _place_of(old.digest, after, shared)
+    kind: ChangeKind = "changed"
+    count = 1
+    if new.role not in _HEAD_ROLES and old.role not in _HEAD_ROLES:
+        if left_out is not None and (put_in is None or left_out <= put_in):
+            kind, count = "left out", left_out
+        elif put_in is not None:
+            kind, count = "put in", put_in
+    heads = sum(part.role in _HEAD_ROLES for part in before[:2])
+    is_change = kind == "changed"
+    head = next((role for role in _HEAD_ROLES if role in (old.role, new.role)), old.role)
+    known = {part.digest for part in before[shared:]}
+    return CacheBust(
+        index=max(0, shared - heads),
+        role=head,
+        kind=kind,
+        count=count,
+        byte=first_changed_byte(old.text, new.text) if is_change else None,
+        kept=sum(p.tokens for p in before[:shared]),
+        lost=sum(p.tokens for p in before[shared:]),
+        again=(new.tokens if is_change else 0)
+        + sum(p.tokens for p in after[shared + is_change :] if p.digest in known),
+    )
+
+
+def _place_of(digest: Hashable, parts: Sequence[SentPart], start: int) -> int | None:
+    """How many parts after ``start`` the digest stands; None if it does not."""
+    return next((k - start for k in range(start, len(parts)) if parts[k].digest == digest), None)
+
+
+def repeated_prefix_tokens(before: Sequence[SentPart], after: Sequence[SentPart]) -> int:
+    """Tokens of the leading parts of ``after`` that ``before`` has, too."""
+    total = 0
+    for old, new in zip(before, after, strict=False):
+        if old.digest != new.digest:
+            break
+        total += new.tokens
+    return total
+
+
+def first_changed_byte(before: str, after: str) -> int | None:
+    """Offset, in UTF-8 bytes, at which two texts part; None if both are empty or equal."""
+    if before == after:
+        return None
+    old = before.encode("utf-8", "surrogatepass")
+    new = after.encode("utf-8", "surrogatepass")
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[:middle] == new[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def sent_parts(
+    messages: Sequence[Mapping[str, Any]],
+    tokens: Sequence[int] = (),
+    *,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    tool_tokens: int = 0,
+    keep_text: bool = False,
+) -> tuple[SentPart, ...]:
+    """The parts of a list that is sent.
+
+    Args:
+        messages: as they are sent.
+        tokens: size of each message; nothing if it is not known.
+        tools: schemas sent along; they stand before all messages.
+        tool_tokens: their size.
+        keep_text: keep the texts, so that the changed byte can be named. Only for memory that may
+            hold them.
+
+    Returns:
+        One part for the tools, if there are any, and one for each message.
+    """
+    parts = []
+    if tools:
+        parts.append(_sent_part(list(tools), TOOLS_ROLE, tool_tokens, keep_text))
+    for k, message in enumerate(messages):
+        size = tokens[k] if k < len(tokens) else 0
+        parts.append(_sent_part(message, str(message.get("role") or ""), size, keep_text))
+    return tuple(parts)
+
+
+def _sent_part(value: Any, role: str, tokens: int, keep_text: bool) -> SentPart:
+    encoded = dumps(value, sort_keys=True, ensure_ascii=True, default=repr)
+    content = value.get("content") if isinstance(value, Mapping) else None
+    text = content if keep_text and isinstance(content, str) else ""
+    digest = blake2b(encoded.encode(), digest_size=12).hexdigest()
+    return SentPart(digest=digest, role=role, tokens=tokens, text=text)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.cache_hit: How well the cache does for a model: what was expected of it against what was reported.
+
+CACHE_REPORTS = 9
+# Providers cache in blocks and from some size on: less than this says nothing.
+CACHE_SMALLEST_PREFIX = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheHit:
+    """The cache in one request.
+
+    Attributes:
+        expected: tokens that repeat the request before it, in the provider's tokens.
+        hit: tokens that were read from the cache.
+        prompt: tokens of the whole prompt.
+    """
+
+    expected: int
+    hit: int
+    prompt: int
+
+    @property
+    def share(self) -> float:
+        """Part of the prompt that came from the cache, in [0, 1]."""
+        return self.hit / self.prompt if self.prompt else 0.0
+
+    @property
+    def missed(self) -> bool:
+        """A prefix that should have been there was not: expired, evicted, or another server."""
+        return self.expected >= CACHE_SMALLEST_PREFIX and self.hit * 2 < self.expected
+
+
+def measure_cache(reported: ReportedUse, *, repeated: int, counted: int) -> CacheHit:
+    """Compare what should have come from the cache with what did.
+
+    Args:
+        reported: what the provider reported for the request.
+        repeated: tokens by our count that open the request before it, too.
+        counted: our count of the whole prompt; turns ``repeated`` into the provider's tokens.
+    """
+    scale = reported.prompt / counted if counted > 0 else 1.0
+    expected = min(reported.prompt, max(0, round(repeated * scale)))
+    return CacheHit(expected=expected, hit=reported.cached, prompt=reported.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRecord:
+    """What the newest few requests of a model say of its cache.
+
+    Attributes:
+        shares: cached tokens per expected token, in [0, 1], oldest first; at most 9.
+    """
+
+    shares: tuple[float, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """Part of a repeated prefix to expect from the cache, in [0, 1].
+
+        The median; a 1 stands in until there are three, since a cache that ran out once, overnight,
+        says little of the next request.
+        """
+        shares = self.shares if len(self.shares) >= 3 else (*self.shares, 1.0)
+        return statistics.median(shares)
+
+    def learn(self, hit: CacheHit) -> CacheRecord:
+        """Take in one request; one with a small prefix says nothing."""
+        if hit.expected < CACHE_SMALLEST_PREFIX:
+            return self
+        share = round(min(1.0, hit.hit / hit.expected), 4)
+        return CacheRecord((*self.shares, share)[-CACHE_REPORTS:])
+
+    def to_json(self) -> list[float]:
+        """Plain form for a store."""
+        return list(self.shares)
+
+    @classmethod
+    def from_json(cls, value: object) -> CacheRecord:
+        """Read the plain form; what cannot be read is left out."""
+        if not isinstance(value, list | tuple):
+            return cls()
+        sound = [float(x) for x in value if isinstance(x, int | float) and 0 <= x <= 1]
+        return cls(tuple(sound[-CACHE_REPORTS:]))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.sent_lists: What was last sent in each chat: how much of the next request repeats it, and why it does not.
+
+_CHATS_REMEMBERED = 512
+_MODELS_OF_A_CHAT = 4
+_PARTS_REMEMBERED = 1_000_000
+_LONGEST_PROMPT_KEPT = 32_768
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentList:
+    """A request as it goes out: numbers, and the text of the system prompt alone.
+
+    Attributes:
+        given: fingerprint of each part as it was given: tools, the host's own prompt, messages.
+        sent: the same of each part that is sent, with its tokens.
+        tokens: of each part that is sent.
+        origins: place in ``given`` of each part that is sent; -1 for text that eunoe wrote.
+        heads: parts before the messages, in both.
+        prompt: text of the system prompt, if it is not very long.
+        roles: of the parts that are sent, in order.
+    """
+
+    given: array[int]
+    sent: array[int]
+    tokens: array[int]
+    origins: array[int]
+    heads: int
+    prompt: str
+    roles: tuple[str, ...]
+
+    def parts(self) -> list[SentPart]:
+        """The parts for a comparison; hosts join those that hold the prompt: all have its text."""
+        return [
+            SentPart(
+                digest=digest,
+                role=role,
+                tokens=size,
+                text=self.prompt if k <= self.heads and _holds_prompt(role) else "",
+            )
+            for k, (digest, role, size) in enumerate(
+                zip(self.sent, self.roles, self.tokens, strict=True)
+            )
+        ]
+
+
+def _holds_prompt(role: str) -> bool:
+    return role == PROMPT_ROLE or role in SYSTEM_ROLES
+
+
+def sent_list(
+    given: Sequence[Mapping[str, Any]],
+    placements: Sequence[Placement],
+    sizes: Sequence[int],
+    *,
+    tools: object = None,
+    tool_tokens: int = 0,
+    prompt: str = "",
+    prompt_tokens: int = 0,
+) -> SentList:
+    """Describe a request.
+
+    Args:
+        given: the messages before anything was chosen.
+        placements: what is sent of them.
+        sizes: tokens of each given message; of new text a rough estimate is made.
+        tools: schemas sent along.
+        tool_tokens: their size.
+        prompt: text that the host puts in front of the first message.
+        prompt_tokens: its size.
+    """
+    heads = [(TOOLS_ROLE, {"tools": tools}, tool_tokens)] if tools else []
+    if prompt:
+        heads.append((PROMPT_ROLE, {"prompt": prompt}, prompt_tokens))
+    front = [_fingerprint(value) for _, value, _ in heads]
+    known = [_fingerprint(message) for message in given]
+    base = len(heads)
+    sent, tokens, origins = list(front), [size for _, _, size in heads], list(range(base))
+    roles = [role for role, _, _ in heads]
+    for placed in placements:
+        plain = placed.index is not None and not placed.changed
+        if placed.index is not None and plain:
+            sent.append(known[placed.index])
+            tokens.append(int(sizes[placed.index]))
+        else:
+            sent.append(_fingerprint(placed.message))
+            tokens.append(len(str(placed.message.get("content") or "")) // 4)
+        origins.append(-1 if placed.index is None else base + placed.index)
+        roles.append(str(placed.message.get("role") or ""))
+    first = placements[0].message if placements else {}
+    content = first.get("content") if first.get("role") in SYSTEM_ROLES else ""
+    whole = prompt + (content if isinstance(content, str) else "")
+    return SentList(
+        given=array("q", [*front, *known]),
+        sent=array("q", sent),
+        tokens=array("q", tokens),
+        origins=array("q", origins),
+        heads=base,
+        prompt=whole if len(whole) <= _LONGEST_PROMPT_KEPT else "",
+        roles=tuple(roles),
+    )
+
+
+def _fingerprint(raw: Mapping[str, Any]) -> int:
+    """64 bits; good within this process alone."""
+    return hash(content_key(raw))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheOutlook:
+    """How a request goes on from the one before it in its chat.
+
+    Attributes:
+        repeated: tokens of the leading parts that were sent before; None for the first request.
+        bust: why the rest must be read anew, where that is not what eunoe decided and costs more
+            than the smallest prefix that providers cache; else None.
+    """
+
+    repeated: int | None = None
+    bust: CacheBust | None = None
+
+
+class SentLists:
+    """What was last sent to each model of each chat; bounded, lost on a restart, never logged.
+
+    What is sent never depends on it. Safe across threads.
+    """
+
+    def __init__(self) -> None:
+        self._chats: OrderedDict[str, OrderedDict[str, SentList]] = OrderedDict()
+        self._parts = 0
+        self._lock = threading.Lock()
+
+    def follow(
+        self,
+        chat: str,
+        now: SentList,
+        *,
+        model_id: str = "",
+        continued: bool = False,
+        remember: bool = True,
+    ) -> CacheOutlook:
+        """Compare a request with the one before it, and remember it in its place.
+
+        Args:
+            chat: whose request; empty for a caller without a chat, of whom nothing is known.
+            now: the request.
+            model_id: each model has a cache of its own.
+            continued: a later step of a turn, for which the host went on from what was sent.
+            remember: False only looks.
+        """
+        if not chat:
+            return CacheOutlook()
+        with self._lock:
+            models = self._chats.get(chat, OrderedDict())
+            before = models.get(model_id)
+            newest = next(reversed(models.values()), None)
+            if remember:
+                self._remember(chat, model_id, _as_one_turn(before, now) if continued else now)
+        if before is None:
+            return CacheOutlook(bust=_switched(newest, now))
+        same = _same_at_start(before.sent, now.sent)
+        bust = _hosts_change(before, now, same, continued=continued)
+        return CacheOutlook(repeated=sum(now.tokens[:same]), bust=bust)
+
+    def _remember(self, chat: str, model_id: str, now: SentList) -> None:
+        models = self._chats.pop(chat, OrderedDict())
+        before = models.pop(model_id, None)
+        models[model_id] = now
+        self._chats[chat] = models
+        self._parts += _size(now) - (_size(before) if before else 0)
+        if len(models) > _MODELS_OF_A_CHAT:
+            self._parts -= _size(models.popitem(last=False)[1])
+        while len(self._chats) > 1 and (
+            len(self._chats) > _CHATS_REMEMBERED or self._parts > _PARTS_REMEMBERED
+        ):
+            self._parts -= sum(map(_size, self._chats.popitem(last=False)[1].values()))
+
+
+def _size(record: SentList) -> int:
+    return len(record.given) + len(record.sent)
+
+
+def _same_at_start(one: array[int], other: array[int]) -> int:
+    most = min(len(one), len(other))
+    if one[:most] == other[:most]:
+        return most
+    return next(k for k in range(most) if one[k] != other[k])
+
+
+def _hosts_change(
+    before: SentList, now: SentList, same: int, *, continued: bool
+) -> CacheBust | None:
+    """The break, where the part at which it stands was given in another form than before.
+
+    Elsewhere the window was cut, or what was recalled left again: eunoe's own decisions.
+    """
+    if same >= min(len(before.sent), len(now.sent)):
+        return None
+    place = same
+    if same >= min(before.heads, now.heads) and before.heads == now.heads:
+        place = _same_at_start(before.given, now.given)
+        missing = place >= min(len(before.given), len(now.given))
+        if continued or missing or before.origins[same] != place:
+            return None
+    bust = find_cache_bust(before.parts(), now.parts())
+    if bust is None or bust.again < CACHE_SMALLEST_PREFIX:
+        return None
+    return replace(bust, index=max(0, place - before.heads))
+
+
+def _switched(other: SentList | None, now: SentList) -> CacheBust | None:
+    """Another model takes over a chat; one that was asked the same beside it does not."""
+    if other is None or len(now.given) <= len(other.given):
+        return None
+    known = set(other.sent)
+    again = sum(n for d, n in zip(now.sent, now.tokens, strict=True) if d in known)
+    if again < CACHE_SMALLEST_PREFIX:
+        return None
+    return CacheBust(index=0, role="", kind="switched", lost=sum(other.tokens), again=again)
+
+
+def _as_one_turn(before: SentList | None, now: SentList) -> SentList:
+    """A later step of a turn, told as if the whole chat had been given to it.
+
+    Its list goes on from what the step before it sent, so its places are those of that list; the
+    next turn is given the whole chat again.
+    """
+    if before is None:
+        return now
+    shift = len(before.given) - len(before.sent)
+    origins = [
+        place if place < 0 else before.origins[place] if place < len(before.sent) else place + shift
+        for place in now.origins
+    ]
+    given = before.given + now.given[len(before.sent) :]
+    return replace(now, given=given, origins=array("q", origins))
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.accounting.status_text: Short pieces of text on what a request took, for a status line.
 
 STATUS_SEPARATOR = " · "
 _SMALLEST_MONEY = 0.0005
+_SHORTEST_TIME = 0.5
 
 
 def token_text(tokens: int) -> str:
@@ -8076,11 +8619,28 @@ def sent_piece(ledger: Ledger, *, allowed: int = 0) -> str:
     return f"sent {about}{token_text(sent.prompt)}{limit}"
 
 
-def cache_piece(ledger: Ledger) -> str:
-    """``6.1k from cache``; "" if nothing came from it."""
+def cache_piece(ledger: Ledger, *, expected: int = 0) -> str:
+    """``6.1k from cache``; "" if nothing came from it.
+
+    Args:
+        ledger: of the request or turn.
+        expected: tokens that should have come from the cache, where far fewer did; else 0. Then it
+            is ``0 of ≈6.1k from cache``.
+    """
     cached = ledger.total.sent.cached
     about = "" if ledger.is_measured else "≈"
+    if expected:
+        return f"{about}{token_text(cached)} of ≈{token_text(expected)} from cache"
     return f"{about}{token_text(cached)} from cache" if cached else ""
+
+
+def seconds_piece(seconds: float) -> str:
+    """``saved ≈12 s``: time that a local model did not spend on reading; "" if it is little."""
+    if seconds < _SHORTEST_TIME:
+        return ""
+    if seconds >= 120:
+        return f"saved ≈{seconds / 60:.0f} min"
+    return f"saved ≈{seconds:.1f} s" if seconds < 10 else f"saved ≈{seconds:.0f} s"
 
 
 def recalled_piece(recalled: int) -> str:
@@ -8110,7 +8670,13 @@ def saved_piece(ledger: Ledger) -> str:
 
 
 def accounting_line(
-    entry: Ledger, *, allowed: int = 0, recalled: int = 0, chat: Ledger | None = None
+    entry: Ledger,
+    *,
+    allowed: int = 0,
+    recalled: int = 0,
+    chat: Ledger | None = None,
+    expected: int = 0,
+    seconds: float = 0.0,
 ) -> str:
     """All pieces of one request or turn, joined; the pieces that say nothing are left out.
 
@@ -8120,13 +8686,16 @@ def accounting_line(
         recalled: messages that came back.
         chat: the ledger of the whole chat. If given, the saving is that of the chat so far: in a
             single turn a cut costs more than it saves, and pays in the turns after it.
+        expected: tokens that the cache owed, where it gave far fewer; else 0.
+        seconds: that a local model did not spend on reading what it had in its cache.
     """
     saved = saved_piece(entry if chat is None else chat)
     pieces = (
         sent_piece(entry, allowed=allowed),
-        cache_piece(entry),
+        cache_piece(entry, expected=expected),
         recalled_piece(recalled),
         f"{saved} so far" if saved and chat is not None else saved,
+        seconds_piece(seconds),
     )
     return STATUS_SEPARATOR.join(piece for piece in pieces if piece)
 
@@ -17592,131 +18161,49 @@ def _user_valves_of(user: Mapping[str, Any] | None) -> FilterUserValves:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.lastview: How much of a request begins like the one before it in the same chat.
+# eunoe.stages.accounting.reading_speed: How fast a local model reads a prompt, from the timings of its server: what a cache saves there.
 
-_VIEWS_REMEMBERED = 512
-
-
-class ViewMemory:
-    """Fingerprints of what was last sent to each model of a chat.
-
-    Bounded, never text, lost on a restart. It feeds the status line and the ledger: what is sent
-    never depends on it.
-    """
-
-    def __init__(self) -> None:
-        self._views: OrderedDict[str, tuple[bytes, ...]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def unchanged_tokens(self, chat: str, parts: Sequence[tuple[object, int]]) -> int | None:
-        """Tokens of the leading parts that were sent before; the parts are remembered.
-
-        Args:
-            chat: whose view this is, by chat and model; empty for a caller without a chat.
-            parts: (what is sent, its tokens), in order.
-
-        Returns:
-            None for the first request of a chat, or without a chat.
-        """
-        if not chat:
-            return None
-        view = tuple(_view_fingerprint(value) for value, _ in parts)
-        with self._lock:
-            before = self._views.pop(chat, None)
-            self._views[chat] = view
-            if len(self._views) > _VIEWS_REMEMBERED:
-                self._views.popitem(last=False)
-        if before is None:
-            return None
-        same = next((n for n, (a, b) in enumerate(zip(before, view, strict=False)) if a != b), None)
-        same = min(len(before), len(view)) if same is None else same
-        return sum(tokens for _, tokens in parts[:same])
-
-
-def _view_fingerprint(value: object) -> bytes:
-    text = json_text(value, sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=8).digest()
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.cache_hit: How well the cache does for a model: what was expected of it against what was reported.
-
-CACHE_REPORTS = 9
-# Providers cache in blocks and from some size on: less than this says nothing.
-CACHE_SMALLEST_PREFIX = 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheHit:
-    """The cache in one request.
-
-    Attributes:
-        expected: tokens that repeat the request before it, in the provider's tokens.
-        hit: tokens that were read from the cache.
-        prompt: tokens of the whole prompt.
-    """
-
-    expected: int
-    hit: int
-    prompt: int
-
-    @property
-    def share(self) -> float:
-        """Part of the prompt that came from the cache, in [0, 1]."""
-        return self.hit / self.prompt if self.prompt else 0.0
-
-    @property
-    def missed(self) -> bool:
-        """A prefix that should have been there was not: expired, evicted, or another server."""
-        return self.expected >= CACHE_SMALLEST_PREFIX and self.hit * 2 < self.expected
-
-
-def measure_cache(reported: ReportedUse, *, repeated: int, counted: int) -> CacheHit:
-    """Compare what should have come from the cache with what did.
-
-    Args:
-        reported: what the provider reported for the request.
-        repeated: tokens by our count that open the request before it, too.
-        counted: our count of the whole prompt; turns ``repeated`` into the provider's tokens.
-    """
-    scale = reported.prompt / counted if counted > 0 else 1.0
-    expected = min(reported.prompt, max(0, round(repeated * scale)))
-    return CacheHit(expected=expected, hit=reported.cached, prompt=reported.prompt)
+_SPEEDS_REMEMBERED = 9
+# A handful of tokens takes as long as a whole batch: it says nothing about long prompts.
+_LEAST_TOKENS_READ = 32
 
 
 @dataclass(frozen=True, slots=True)
-class CacheRecord:
-    """What the newest few requests of a model say of its cache.
+class ReadingSpeed:
+    """What the newest few answers say of the time that a prompt takes.
 
     Attributes:
-        shares: cached tokens per expected token, in [0, 1], oldest first; at most 9.
+        milliseconds: for a token, oldest first; at most 9, above 0.
     """
 
-    shares: tuple[float, ...] = ()
+    milliseconds: tuple[float, ...] = ()
 
-    @property
-    def share(self) -> float:
-        """Part of a repeated prefix to expect from the cache, in [0, 1]: the median; 1 at first."""
-        return statistics.median(self.shares) if self.shares else 1.0
+    def learn(self, usage: object) -> ReadingSpeed:
+        """Take in one report; the same speed if it has no timings or read next to nothing."""
+        for timings in _timings_in(usage):
+            read = _above_zero(timings.get("prompt_n"))
+            taken = _above_zero(timings.get("prompt_ms"))
+            if taken and read >= _LEAST_TOKENS_READ:
+                return ReadingSpeed((*self.milliseconds, taken / read)[-_SPEEDS_REMEMBERED:])
+        return self
 
-    def learn(self, hit: CacheHit) -> CacheRecord:
-        """Take in one request; one with a small prefix says nothing."""
-        if hit.expected < CACHE_SMALLEST_PREFIX:
-            return self
-        share = round(min(1.0, hit.hit / hit.expected), 4)
-        return CacheRecord((*self.shares, share)[-CACHE_REPORTS:])
+    def seconds(self, tokens: int) -> float:
+        """What reading so many tokens would take at the best speed seen; 0 if none was."""
+        return tokens * min(self.milliseconds, default=0.0) / 1000
 
-    def to_json(self) -> list[float]:
-        """Plain form for a store."""
-        return list(self.shares)
 
-    @classmethod
-    def from_json(cls, value: object) -> CacheRecord:
-        """Read the plain form; what cannot be read is left out."""
-        if not isinstance(value, list | tuple):
-            return cls()
-        sound = [float(x) for x in value if isinstance(x, int | float) and 0 <= x <= 1]
-        return cls(tuple(sound[-CACHE_REPORTS:]))
+def _timings_in(usage: object) -> list[Mapping[Any, Any]]:
+    if not isinstance(usage, Mapping):
+        return []
+    inner = (usage.get("timings"), usage.get("usage"))
+    return [usage, *(value for value in inner if isinstance(value, Mapping))]
+
+
+def _above_zero(value: object) -> float:
+    """The number; 0 for what is none, or not above 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    return float(value) if 0 < value < math.inf else 0.0
 
 
 # --------------------------------------------------------------------------------------------------
@@ -17734,10 +18221,29 @@ _FACTOR_LOWEST = 0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRecord:
-    """What the reports for one model say: of our counts, and of the prompt cache."""
+    """What the reports for one model say: of our counts, the prompt cache, the time to read."""
 
     calibration: Calibration = field(default_factory=Calibration)
     cache: CacheRecord = field(default_factory=CacheRecord)
+    speed: ReadingSpeed = field(default_factory=ReadingSpeed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredTurn:
+    """What the provider reported for a turn.
+
+    Attributes:
+        prompt: tokens of the newest request.
+        charged: tokens of all its requests together, tool steps included.
+        owed: tokens that were to be expected from the cache, where far fewer came; else 0.
+        seconds: that the cache saved a local model, at the speed that its server reported; 0 where
+            none is known.
+    """
+
+    prompt: int
+    charged: int
+    owed: int = 0
+    seconds: float = 0.0
 
 
 class UsageBook:
@@ -17753,7 +18259,7 @@ class UsageBook:
 
     def learn(
         self, model_id: str, counted: int, forecasts: Sequence[RequestForecast], usage: object
-    ) -> None:
+    ) -> MeasuredTurn | None:
         """Take in what was reported for a turn; odd values say nothing.
 
         Args:
@@ -17761,23 +18267,39 @@ class UsageBook:
             counted: our count of its newest request, without a correction.
             forecasts: of all its requests, in order.
             usage: the report, as it came.
+
+        Returns:
+            What the report says; None if it does not tell the size of the prompt.
         """
         read = read_usage(usage)
-        if not model_id or not counted or read is None:
-            return
+        prompt, billed = context_tokens(usage, read), billed_use(usage, read)
+        if read is None or not prompt or billed is None:
+            return None
+        turn = MeasuredTurn(prompt=prompt, charged=billed.prompt)
+        if not model_id or not counted:
+            return turn
         with self._lock:
             record = self._models.pop(model_id, ModelRecord())
-            record = replace(record, calibration=record.calibration.learn(counted, read))
-            if forecasts and (billed := billed_use(usage, read)) is not None:
+            record = replace(
+                record,
+                calibration=record.calibration.learn(counted, read),
+                speed=record.speed.learn(usage),
+            )
+            turn = replace(turn, seconds=record.speed.seconds(billed.cached))
+            if forecasts:
                 hit = measure_cache(
                     billed,
                     repeated=sum(f.sent.repeated for f in forecasts),
                     counted=sum(f.sent.prompt for f in forecasts),
                 )
+                promised = replace(hit, expected=round(hit.expected * record.cache.share))
+                if promised.missed and reports_cache(usage):
+                    turn = replace(turn, owed=promised.expected)
                 record = replace(record, cache=record.cache.learn(hit))
             self._models[model_id] = record
             if len(self._models) > _MODELS_REMEMBERED:
                 self._models.popitem(last=False)
+        return turn
 
     def factor(self, model_id: str) -> float:
         """Factor on a count of this model, in steps of 0.05, in [0.7, 2].
@@ -17797,28 +18319,6 @@ class UsageBook:
     def _record(self, model_id: str) -> ModelRecord:
         with self._lock:
             return self._models.get(model_id, ModelRecord())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredTurn:
-    """What the provider reported for a turn.
-
-    Attributes:
-        prompt: tokens of the newest request.
-        charged: tokens of all its requests together, tool steps included.
-    """
-
-    prompt: int
-    charged: int
-
-
-def measure_turn(usage: object) -> MeasuredTurn | None:
-    """The report, read; None if it does not tell the size of the prompt."""
-    read = read_usage(usage)
-    prompt, billed = context_tokens(usage, read), billed_use(usage, read)
-    if not prompt or billed is None:
-        return None
-    return MeasuredTurn(prompt=prompt, charged=billed.prompt)
 
 
 def reported_usage(body: Mapping[str, Any]) -> object:
@@ -17882,9 +18382,17 @@ def money_line(
         chat: of the chat so far, the entry included.
         allowed: tokens that a request may take.
         recalled: messages that came back.
-        turn: the report; a tool loop is told as its newest request and the sum of all.
+        turn: the report; a tool loop is told as its newest request and the sum of all, a cache that
+            gave far less than it owed with both numbers.
     """
-    line = accounting_line(entry, allowed=allowed, recalled=recalled, chat=chat)
+    line = accounting_line(
+        entry,
+        allowed=allowed,
+        recalled=recalled,
+        chat=chat,
+        expected=turn.owed if turn is not None else 0,
+        seconds=turn.seconds if turn is not None else 0.0,
+    )
     if turn is None or turn.charged <= turn.prompt:
         return line
     newest = f"sent {token_text(turn.prompt)} of {token_text(allowed)}"
@@ -17978,7 +18486,7 @@ def fit_request(
     request: FilterRequest,
     valves: FilterValves,
     shelf: EngineShelf,
-    views: ViewMemory,
+    views: SentLists,
     factor: float = 1.0,
     late: Callable[[], bool] | None = None,
     advisers: FilterAdvisers = NO_FILTER_ADVISERS,
@@ -18002,7 +18510,8 @@ def fit_request(
     messages = with_flags_again(request.earlier, request.body["messages"])
     if valves.read_flags:
         messages = with_flags_in_front(messages, request.written)
-    prompt_tokens = _own_prompt_tokens(request.model_prompt, messages, real_model)
+    own_prompt = _own_prompt(request.model_prompt, messages)
+    prompt_tokens = _prompt_tokens(own_prompt, real_model)
     allowed = allowed_tokens(request, valves)
     engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow], advisers)
     tools = request.body.get("tools")
@@ -18020,11 +18529,24 @@ def fit_request(
     asked = advisers.embedder is not None or advisers.labeller is not None
     due = asked and may_be_cut(report.tokens_before, report.budget)
     counted = report.tokens_after + prompt_tokens
-    parts = _filter_sent_parts(tools, result.placements, report)
     forecast = result.forecast.with_left_out(request.earlier.left_out_tokens)
-    unchanged = views.unchanged_tokens(request.chat and f"{request.chat} {model_id}", parts)
+    outlook = views.follow(
+        request.chat,
+        sent_list(
+            messages,
+            result.placements,
+            report.decisions.sizes,
+            tools=tools,
+            tool_tokens=report.tool_tokens,
+            prompt=own_prompt,
+        ),
+        model_id=model_id,
+        continued=bool(request.earlier.counted),
+    )
+    if outlook.bust is not None:
+        report = replace(report, cache_lost=outlook.bust.describe())
     if request.chat:  # the first request of it that is known here: no cache is counted on
-        forecast = forecast.with_repeated(unchanged or 0)
+        forecast = forecast.with_repeated(outlook.repeated or 0)
     window = find_window(request.body, request.model, request.base)
     forecast = provider_forecast(forecast, prompt_tokens, factor, window)
     return FilterOutcome(
@@ -18087,28 +18609,18 @@ def locked_flag_names(text: str) -> tuple[str, ...]:
     return tuple(sorted(names - {"", "none"}))
 
 
-def _own_prompt_tokens(prompt: str, messages: Sequence[Mapping[str, Any]], model_id: str) -> int:
-    """Tokens that the host will add in front: its prompt less what the list already holds."""
+def _own_prompt(prompt: str, messages: Sequence[Mapping[str, Any]]) -> str:
+    """What the host will add in front: the model's prompt less what the list already holds."""
     system = next((m.get("content") for m in messages if m.get("role") == "system"), "")
     if isinstance(system, str) and system and prompt.endswith(system):
         prompt = prompt[: -len(system)]
-    if not prompt.strip():
+    return prompt if prompt.strip() else ""
+
+
+def _prompt_tokens(prompt: str, model_id: str) -> int:
+    if not prompt:
         return 0
     return find_tokenizer(family_of(model_id)).count(prompt) + _MODEL_PROMPT_FRAMING
-
-
-def _filter_sent_parts(
-    tools: object, placements: Sequence[Placement], report: Report
-) -> tuple[tuple[object, int], ...]:
-    """What is sent, in order, with its tokens; of text that is new or changed a rough estimate."""
-    parts: list[tuple[object, int]] = [(tools, report.tool_tokens)]
-    for placed in placements:
-        if placed.index is None or placed.changed:
-            tokens = len(str(placed.message.get("content") or "")) // 4
-        else:
-            tokens = report.decisions[placed.index].tokens
-        parts.append((placed.message, tokens))
-    return tuple(parts)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -18361,6 +18873,8 @@ def status_words(
         parts.append(f"tools take {token_text(report.tool_tokens)}")
     if report.infeasible is not None:
         parts.append("over the limit")
+    if report.cache_lost:
+        parts.append(f"prompt cache lost: {report.cache_lost}")
     if report.mended:
         parts.append(f"{len(report.mended)} mended")
     if factor != 1:
@@ -18476,8 +18990,8 @@ class Filter:
     """Fits every request into the model's context.
 
     One instance serves all users at once: nothing of a request is kept on it but sums, ratios and
-    fingerprints, by chat or model. Late, the newest turns are sent; whatever else goes wrong, the
-    chat goes through as it came. The status line says so.
+    fingerprints, by chat or model, and a chat's last system prompt. Late, the newest turns are
+    sent; whatever else goes wrong, the chat goes through as it came. The status line says so.
 
     A subclass with ``toggle = True`` becomes a switch that users turn on in each chat.
     """
@@ -18488,7 +19002,7 @@ class Filter:
     def __init__(self) -> None:
         self.valves = FilterValves()
         self._shelf = EngineShelf()
-        self._views = ViewMemory()
+        self._views = SentLists()
         self._usage = UsageBook()
         self._ledgers = LedgerBook()
         self._advisers = AdviserShelf()
@@ -18549,10 +19063,9 @@ class Filter:
             share = self._usage.cache_share(model_id)
             chat = str((__metadata__ or {}).get("chat_id") or "")
             repeats = notes.forecasts if chat else ()  # what a program repeats is not known
-            self._usage.learn(model_id, notes.counted, repeats, usage)
+            turn = self._usage.learn(model_id, notes.counted, repeats, usage)
             entry = enter_requests(notes.forecasts, model_id=priced, usage=usage, hit_share=share)
             ledger = await self._enter(chat, entry, resolve_valves(self.valves, model_id))
-            turn = measure_turn(usage)
             if turn is not None and notes.allowed:
                 sizes = money_line(
                     entry, ledger, allowed=notes.allowed, recalled=notes.shown_recalled, turn=turn

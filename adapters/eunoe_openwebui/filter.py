@@ -14,6 +14,7 @@ from typing import Any
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.log import logger
 from eunoe.pipeline.forecasting import enter_requests
+from eunoe.pipeline.sent_lists import SentLists
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.status_text import STATUS_SEPARATOR
 from eunoe_openwebui.advisers import AdviserShelf
@@ -21,7 +22,6 @@ from eunoe_openwebui.afterwards import AfterwardsDesk
 from eunoe_openwebui.fit import EngineShelf, FilterOutcome, fit_request, locked_flag_names
 from eunoe_openwebui.hook import FilterRequest, HookArguments, read_hook_arguments, turn_name
 from eunoe_openwebui.hostfacts import host_runs_request_hook
-from eunoe_openwebui.lastview import ViewMemory
 from eunoe_openwebui.ledgers import LedgerBook
 from eunoe_openwebui.money import money_account, money_line
 from eunoe_openwebui.presets import resolve_valves
@@ -34,7 +34,7 @@ from eunoe_openwebui.status import (
     status_words,
 )
 from eunoe_openwebui.turn import read_turn_notes, write_turn_notes
-from eunoe_openwebui.usage import UsageBook, measure_turn, reported_usage
+from eunoe_openwebui.usage import UsageBook, reported_usage
 from eunoe_openwebui.valves import FilterUserValves, FilterValves, unless_none
 from eunoe_openwebui.why import why_events
 from eunoe_openwebui.window import priced_model_id
@@ -60,8 +60,8 @@ class Filter:
     """Fits every request into the model's context.
 
     One instance serves all users at once: nothing of a request is kept on it but sums, ratios and
-    fingerprints, by chat or model. Late, the newest turns are sent; whatever else goes wrong, the
-    chat goes through as it came. The status line says so.
+    fingerprints, by chat or model, and a chat's last system prompt. Late, the newest turns are
+    sent; whatever else goes wrong, the chat goes through as it came. The status line says so.
 
     A subclass with ``toggle = True`` becomes a switch that users turn on in each chat.
     """
@@ -72,7 +72,7 @@ class Filter:
     def __init__(self) -> None:
         self.valves = FilterValves()
         self._shelf = EngineShelf()
-        self._views = ViewMemory()
+        self._views = SentLists()
         self._usage = UsageBook()
         self._ledgers = LedgerBook()
         self._advisers = AdviserShelf()
@@ -133,10 +133,9 @@ class Filter:
             share = self._usage.cache_share(model_id)
             chat = str((__metadata__ or {}).get("chat_id") or "")
             repeats = notes.forecasts if chat else ()  # what a program repeats is not known
-            self._usage.learn(model_id, notes.counted, repeats, usage)
+            turn = self._usage.learn(model_id, notes.counted, repeats, usage)
             entry = enter_requests(notes.forecasts, model_id=priced, usage=usage, hit_share=share)
             ledger = await self._enter(chat, entry, resolve_valves(self.valves, model_id))
-            turn = measure_turn(usage)
             if turn is not None and notes.allowed:
                 sizes = money_line(
                     entry, ledger, allowed=notes.allowed, recalled=notes.shown_recalled, turn=turn

@@ -11,15 +11,15 @@ from typing import Any, Literal
 
 from eunoe.domain.budget import TokenBudget
 from eunoe.domain.conversation import Conversation
-from eunoe.domain.report import Placement, Report
+from eunoe.domain.report import Report
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import may_be_cut
 from eunoe.pipeline.orchestrator import ContextOrchestrator
+from eunoe.pipeline.sent_lists import SentLists, sent_list
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe_openwebui.advisers import NO_FILTER_ADVISERS, FilterAdvisers
 from eunoe_openwebui.documents import with_flags_in_front
 from eunoe_openwebui.hook import FilterRequest
-from eunoe_openwebui.lastview import ViewMemory
 from eunoe_openwebui.money import provider_forecast
 from eunoe_openwebui.turn import TurnNotes, next_turn_notes, with_flags_again
 from eunoe_openwebui.valves import FilterValves
@@ -90,7 +90,7 @@ def fit_request(
     request: FilterRequest,
     valves: FilterValves,
     shelf: EngineShelf,
-    views: ViewMemory,
+    views: SentLists,
     factor: float = 1.0,
     late: Callable[[], bool] | None = None,
     advisers: FilterAdvisers = NO_FILTER_ADVISERS,
@@ -114,7 +114,8 @@ def fit_request(
     messages = with_flags_again(request.earlier, request.body["messages"])
     if valves.read_flags:
         messages = with_flags_in_front(messages, request.written)
-    prompt_tokens = _own_prompt_tokens(request.model_prompt, messages, real_model)
+    own_prompt = _own_prompt(request.model_prompt, messages)
+    prompt_tokens = _prompt_tokens(own_prompt, real_model)
     allowed = allowed_tokens(request, valves)
     engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow], advisers)
     tools = request.body.get("tools")
@@ -132,11 +133,24 @@ def fit_request(
     asked = advisers.embedder is not None or advisers.labeller is not None
     due = asked and may_be_cut(report.tokens_before, report.budget)
     counted = report.tokens_after + prompt_tokens
-    parts = _filter_sent_parts(tools, result.placements, report)
     forecast = result.forecast.with_left_out(request.earlier.left_out_tokens)
-    unchanged = views.unchanged_tokens(request.chat and f"{request.chat} {model_id}", parts)
+    outlook = views.follow(
+        request.chat,
+        sent_list(
+            messages,
+            result.placements,
+            report.decisions.sizes,
+            tools=tools,
+            tool_tokens=report.tool_tokens,
+            prompt=own_prompt,
+        ),
+        model_id=model_id,
+        continued=bool(request.earlier.counted),
+    )
+    if outlook.bust is not None:
+        report = replace(report, cache_lost=outlook.bust.describe())
     if request.chat:  # the first request of it that is known here: no cache is counted on
-        forecast = forecast.with_repeated(unchanged or 0)
+        forecast = forecast.with_repeated(outlook.repeated or 0)
     window = find_window(request.body, request.model, request.base)
     forecast = provider_forecast(forecast, prompt_tokens, factor, window)
     return FilterOutcome(
@@ -199,25 +213,15 @@ def locked_flag_names(text: str) -> tuple[str, ...]:
     return tuple(sorted(names - {"", "none"}))
 
 
-def _own_prompt_tokens(prompt: str, messages: Sequence[Mapping[str, Any]], model_id: str) -> int:
-    """Tokens that the host will add in front: its prompt less what the list already holds."""
+def _own_prompt(prompt: str, messages: Sequence[Mapping[str, Any]]) -> str:
+    """What the host will add in front: the model's prompt less what the list already holds."""
     system = next((m.get("content") for m in messages if m.get("role") == "system"), "")
     if isinstance(system, str) and system and prompt.endswith(system):
         prompt = prompt[: -len(system)]
-    if not prompt.strip():
+    return prompt if prompt.strip() else ""
+
+
+def _prompt_tokens(prompt: str, model_id: str) -> int:
+    if not prompt:
         return 0
     return find_tokenizer(family_of(model_id)).count(prompt) + _MODEL_PROMPT_FRAMING
-
-
-def _filter_sent_parts(
-    tools: object, placements: Sequence[Placement], report: Report
-) -> tuple[tuple[object, int], ...]:
-    """What is sent, in order, with its tokens; of text that is new or changed a rough estimate."""
-    parts: list[tuple[object, int]] = [(tools, report.tool_tokens)]
-    for placed in placements:
-        if placed.index is None or placed.changed:
-            tokens = len(str(placed.message.get("content") or "")) // 4
-        else:
-            tokens = report.decisions[placed.index].tokens
-        parts.append((placed.message, tokens))
-    return tuple(parts)

@@ -68,9 +68,17 @@ def money_line(
         chat: of the chat so far, the entry included.
         allowed: tokens that a request may take.
         recalled: messages that came back.
-        turn: the report; a tool loop is told as its newest request and the sum of all.
+        turn: the report; a tool loop is told as its newest request and the sum of all, a cache that
+            gave far less than it owed with both numbers.
     """
-    line = accounting_line(entry, allowed=allowed, recalled=recalled, chat=chat)
+    line = accounting_line(
+        entry,
+        allowed=allowed,
+        recalled=recalled,
+        chat=chat,
+        expected=turn.owed if turn is not None else 0,
+        seconds=turn.seconds if turn is not None else 0.0,
+    )
     if turn is None or turn.charged <= turn.prompt:
         return line
     newest = f"sent {token_text(turn.prompt)} of {token_text(allowed)}"

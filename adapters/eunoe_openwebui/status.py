@@ -55,6 +55,8 @@ def status_words(
         parts.append(f"tools take {token_text(report.tool_tokens)}")
     if report.infeasible is not None:
         parts.append("over the limit")
+    if report.cache_lost:
+        parts.append(f"prompt cache lost: {report.cache_lost}")
     if report.mended:
         parts.append(f"{len(report.mended)} mended")
     if factor != 1:

@@ -12,7 +12,8 @@ from typing import Any
 from eunoe.stages.accounting.billing import billed_use, context_tokens
 from eunoe.stages.accounting.cache_hit import CacheRecord, measure_cache
 from eunoe.stages.accounting.forecast import RequestForecast
-from eunoe.stages.counting.calibration import Calibration, read_usage
+from eunoe.stages.accounting.reading_speed import ReadingSpeed
+from eunoe.stages.counting.calibration import Calibration, read_usage, reports_cache
 
 _MODELS_REMEMBERED = 256
 # A factor that moves a little with every answer would move the cut, and cost the prompt cache.
@@ -26,10 +27,29 @@ _FACTOR_LOWEST = 0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRecord:
-    """What the reports for one model say: of our counts, and of the prompt cache."""
+    """What the reports for one model say: of our counts, the prompt cache, the time to read."""
 
     calibration: Calibration = field(default_factory=Calibration)
     cache: CacheRecord = field(default_factory=CacheRecord)
+    speed: ReadingSpeed = field(default_factory=ReadingSpeed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredTurn:
+    """What the provider reported for a turn.
+
+    Attributes:
+        prompt: tokens of the newest request.
+        charged: tokens of all its requests together, tool steps included.
+        owed: tokens that were to be expected from the cache, where far fewer came; else 0.
+        seconds: that the cache saved a local model, at the speed that its server reported; 0 where
+            none is known.
+    """
+
+    prompt: int
+    charged: int
+    owed: int = 0
+    seconds: float = 0.0
 
 
 class UsageBook:
@@ -45,7 +65,7 @@ class UsageBook:
 
     def learn(
         self, model_id: str, counted: int, forecasts: Sequence[RequestForecast], usage: object
-    ) -> None:
+    ) -> MeasuredTurn | None:
         """Take in what was reported for a turn; odd values say nothing.
 
         Args:
@@ -53,23 +73,39 @@ class UsageBook:
             counted: our count of its newest request, without a correction.
             forecasts: of all its requests, in order.
             usage: the report, as it came.
+
+        Returns:
+            What the report says; None if it does not tell the size of the prompt.
         """
         read = read_usage(usage)
-        if not model_id or not counted or read is None:
-            return
+        prompt, billed = context_tokens(usage, read), billed_use(usage, read)
+        if read is None or not prompt or billed is None:
+            return None
+        turn = MeasuredTurn(prompt=prompt, charged=billed.prompt)
+        if not model_id or not counted:
+            return turn
         with self._lock:
             record = self._models.pop(model_id, ModelRecord())
-            record = replace(record, calibration=record.calibration.learn(counted, read))
-            if forecasts and (billed := billed_use(usage, read)) is not None:
+            record = replace(
+                record,
+                calibration=record.calibration.learn(counted, read),
+                speed=record.speed.learn(usage),
+            )
+            turn = replace(turn, seconds=record.speed.seconds(billed.cached))
+            if forecasts:
                 hit = measure_cache(
                     billed,
                     repeated=sum(f.sent.repeated for f in forecasts),
                     counted=sum(f.sent.prompt for f in forecasts),
                 )
+                promised = replace(hit, expected=round(hit.expected * record.cache.share))
+                if promised.missed and reports_cache(usage):
+                    turn = replace(turn, owed=promised.expected)
                 record = replace(record, cache=record.cache.learn(hit))
             self._models[model_id] = record
             if len(self._models) > _MODELS_REMEMBERED:
                 self._models.popitem(last=False)
+        return turn
 
     def factor(self, model_id: str) -> float:
         """Factor on a count of this model, in steps of 0.05, in [0.7, 2].
@@ -89,28 +125,6 @@ class UsageBook:
     def _record(self, model_id: str) -> ModelRecord:
         with self._lock:
             return self._models.get(model_id, ModelRecord())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredTurn:
-    """What the provider reported for a turn.
-
-    Attributes:
-        prompt: tokens of the newest request.
-        charged: tokens of all its requests together, tool steps included.
-    """
-
-    prompt: int
-    charged: int
-
-
-def measure_turn(usage: object) -> MeasuredTurn | None:
-    """The report, read; None if it does not tell the size of the prompt."""
-    read = read_usage(usage)
-    prompt, billed = context_tokens(usage, read), billed_use(usage, read)
-    if not prompt or billed is None:
-        return None
-    return MeasuredTurn(prompt=prompt, charged=billed.prompt)
 
 
 def reported_usage(body: Mapping[str, Any]) -> object:

@@ -92,6 +92,11 @@ class DecisionList(Sequence[Decision]):
             reason=self._reasons.get(i, _USUAL_REASONS[fate]),
         )
 
+    @property
+    def sizes(self) -> Sequence[int]:
+        """Tokens of each message."""
+        return self._tokens
+
     def counts(self) -> dict[str, int]:
         """How many messages met each fate; fates that nobody met are left out."""
         seen: dict[str, int] = {}
@@ -190,6 +195,8 @@ class Report:
         violations: rules of the provider that are still broken (nothing could mend them).
         truncated: some message was clipped.
         infeasible: set where the forced part is over the budget and the list went on anyway.
+        cache_lost: why the provider must read anew what it had read before, if somebody who knows
+            the request before this one says so; a cut of ours is no reason (see ``cut``).
     """
 
     decisions: DecisionList
@@ -211,6 +218,7 @@ class Report:
     violations: tuple[str, ...] = ()
     truncated: bool = False
     infeasible: Overrun | None = None
+    cache_lost: str = ""
 
     def counts(self) -> dict[str, int]:
         """How many messages met each fate; fates that nobody met are left out."""
@@ -236,6 +244,8 @@ class Report:
                 f"the choice has at least {100 * self.certificate.ratio:.0f} % of the best "
                 "possible value under this scoring"
             )
+        if self.cache_lost:
+            lines.append(f"prompt cache lost: {self.cache_lost}")
         lines += [f"mended: {x}" for x in self.mended]
         lines += [f"still broken: {x}" for x in self.violations]
         lines += [f"warning: {x}" for x in self.warnings]

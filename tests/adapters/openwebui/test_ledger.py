@@ -188,3 +188,77 @@ def test_chats_are_kept_apart() -> None:
     book.add("a", entry(5))
     assert book.add("b", entry(6)).total.sent.prompt == 6
     assert book.of("a").total.sent.prompt == 5
+
+
+def test_a_lost_cache_is_explained_once(plugin: Any) -> None:
+    def ask(turns: int, system: str, **more: Any) -> str:
+        messages = [{"role": "system", "content": system}]
+        for turn in range(turns):
+            messages.append({"role": "user", "content": f"Question {turn}? " + WORDS * 60})
+            messages.append({"role": "assistant", "content": f"Answer {turn}. " + WORDS * 60})
+        messages.append({"role": "user", "content": "!why And now?"})
+        given = {"valves": {"max_tokens": 8000}, "__metadata__": {"chat_id": "c"}}
+        plugin.events.clear()
+        plugin.call("request", {"model": "gpt-4o", "messages": messages, **more}, **given)
+        return plugin.status
+
+    system = "You help. " * 100
+    changed = system[:812] + "X" + system[813:]
+    lost = "prompt cache lost: the system prompt changed at byte 812"
+    assert "lost" not in ask(5, system)
+    assert "lost" not in ask(6, system)
+    assert lost in ask(7, changed)
+    assert any(lost in str(e["data"]) for e in plugin.events if e["type"] == "citation")
+    assert "lost" not in ask(8, changed)
+    tools = [{"type": "function", "function": {"name": "a", "parameters": {}}}]
+    assert "prompt cache lost: the tools changed" in ask(9, changed, tools=tools)
+    assert "prompt cache lost: the model changed" in ask(10, changed, tools=tools, model="gpt-4.1")
+
+
+def served(plugin: Any, turns: int, report: Any) -> list[str]:
+    """A chat of so many turns; ``report(counted, repeated)`` makes the usage of each answer."""
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "You help. " * 600}]
+    lines, last = [], 0
+    for turn in range(turns):
+        messages.append({"role": "user", "content": f"Question {turn}? " + WORDS * 20})
+        metadata: dict[str, Any] = {"chat_id": "c"}
+        given = {"valves": {"max_tokens": 8000}, "__metadata__": metadata}
+        plugin.call("request", {"model": "local", "messages": list(messages)}, **given)
+        counted = metadata["eunoe"]["counted"]
+        answer = {"role": "assistant", "content": f"Answer {turn}. " + WORDS * 20}
+        told = {**answer, "usage": report(counted, last)}
+        plugin.call("outlet", {"model": "local", "messages": [told]}, **given)
+        messages.append(answer)
+        lines.append(plugin.status)
+        last = counted
+    return lines
+
+
+def test_a_local_server_that_reports_timings_is_told_in_seconds(plugin: Any) -> None:
+    def llama(counted: int, repeated: int) -> dict[str, Any]:
+        fresh = counted - repeated
+        timings = {"cache_n": repeated, "prompt_n": fresh, "prompt_ms": 2.0 * fresh}
+        return {**timings, "prompt_tokens": counted, "completion_tokens": 30}
+
+    lines = served(plugin, 4, llama)
+    assert "saved" not in lines[0]
+    assert "from cache" in lines[-1]
+    cached = float(lines[-1].split("k from cache")[0].split()[-1])
+    seconds = float(lines[-1].split("saved \N{ALMOST EQUAL TO}")[1].split(" s")[0])
+    assert seconds == pytest.approx(2 * cached, abs=0.2)
+    assert "$" not in lines[-1]
+
+
+def test_a_cache_that_gives_nothing_is_told_until_nothing_is_expected_of_it(plugin: Any) -> None:
+    def miss(counted: int, repeated: int) -> dict[str, Any]:
+        return {"prompt_tokens": counted, "prompt_tokens_details": {"cached_tokens": 0}}
+
+    lines = served(plugin, 5, miss)
+    assert "from cache" not in lines[0]  # the first request owes nothing
+    assert "0 of \N{ALMOST EQUAL TO}" in lines[1]
+    assert "from cache" not in lines[4]
+
+
+def test_a_report_without_a_word_on_the_cache_is_no_miss(plugin: Any) -> None:
+    lines = served(plugin, 4, lambda counted, repeated: {"prompt_tokens": counted})
+    assert not any("from cache" in line for line in lines)

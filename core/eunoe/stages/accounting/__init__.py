@@ -34,6 +34,7 @@ from eunoe.stages.accounting.price import (
     request_cost,
 )
 from eunoe.stages.accounting.price_table import ModelPricingTable
+from eunoe.stages.accounting.reading_speed import ReadingSpeed
 from eunoe.stages.accounting.status_text import (
     accounting_line,
     cache_piece,
@@ -58,6 +59,7 @@ __all__ = [
     "PriceLookup",
     "PriceRatios",
     "PromptForecast",
+    "ReadingSpeed",
     "ReportedUse",
     "RequestForecast",
     "SentPart",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from json import dumps
@@ -11,21 +11,23 @@ from typing import Any, Literal
 from eunoe.domain.message import SYSTEM_ROLES
 
 TOOLS_ROLE = "tools"
-ChangeKind = Literal["changed", "left out", "put in"]
+PROMPT_ROLE = "prompt"
+_HEAD_ROLES = (TOOLS_ROLE, PROMPT_ROLE)
+ChangeKind = Literal["changed", "left out", "put in", "switched"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentPart:
-    """One part of what was sent: the tools, or a message.
+    """One part of what was sent: the tools, a prompt that the host adds in front, or a message.
 
     Attributes:
         digest: hash of all that is sent of it; equal parts have equal digests.
-        role: role of the message, or ``tools``.
+        role: role of the message, or ``tools`` or ``prompt``.
         tokens: its size.
         text: its text, where it may be kept; used only to find the byte that changed.
     """
 
-    digest: str
+    digest: Hashable
     role: str = ""
     tokens: int = 0
     text: str = ""
@@ -38,12 +40,13 @@ class CacheBust:
     Attributes:
         index: place of the first part that is not as before; the tools, if any, are no message.
         role: its role.
-        kind: ``changed``, ``left out`` (parts that stood here are gone) or ``put in`` (new parts
-            stand before what stood here).
+        kind: ``changed``, ``left out`` (parts that stood here are gone), ``put in`` (new parts
+            stand before what stood here) or ``switched`` (another model, which has read nothing).
         count: parts that were left out or put in; 1 for a change.
         byte: first byte of the text that differs, in UTF-8; None if the texts are not known.
         kept: tokens before it, which the cache can still give back.
         lost: tokens of the earlier list from there on, which must be read anew or are gone.
+        again: of what is sent now, tokens that were sent before and must be read anew.
     """
 
     index: int
@@ -53,16 +56,19 @@ class CacheBust:
     byte: int | None = None
     kept: int = 0
     lost: int = 0
+    again: int = 0
 
     def describe(self) -> str:
         """One clause for people, such as ``the system prompt changed at byte 812``."""
+        if self.kind == "switched":
+            return "the model changed"
         if self.kind != "changed":
             if self.count == 1:
                 return f"message {self.index} was {self.kind}"
             return f"messages {self.index} to {self.index + self.count - 1} were {self.kind}"
         if self.role == TOOLS_ROLE:
-            what = "the tools"
-        elif self.role in SYSTEM_ROLES and self.index == 0:
+            return "the tools changed"  # how they are written out is the provider's affair
+        if self.role == PROMPT_ROLE or (self.role in SYSTEM_ROLES and self.index == 0):
             what = "the system prompt"
         else:
             what = f"message {self.index}"
@@ -95,25 +101,29 @@ def find_cache_bust(before: Sequence[SentPart], after: Sequence[SentPart]) -> Ca
     put_in = _place_of(old.digest, after, shared)
     kind: ChangeKind = "changed"
     count = 1
-    if new.role != TOOLS_ROLE and old.role != TOOLS_ROLE:
+    if new.role not in _HEAD_ROLES and old.role not in _HEAD_ROLES:
         if left_out is not None and (put_in is None or left_out <= put_in):
             kind, count = "left out", left_out
         elif put_in is not None:
             kind, count = "put in", put_in
-    tools = int(bool(before) and before[0].role == TOOLS_ROLE)
+    heads = sum(part.role in _HEAD_ROLES for part in before[:2])
     is_change = kind == "changed"
+    head = next((role for role in _HEAD_ROLES if role in (old.role, new.role)), old.role)
+    known = {part.digest for part in before[shared:]}
     return CacheBust(
-        index=max(0, shared - tools),
-        role=TOOLS_ROLE if TOOLS_ROLE in (old.role, new.role) else old.role,
+        index=max(0, shared - heads),
+        role=head,
         kind=kind,
         count=count,
         byte=first_changed_byte(old.text, new.text) if is_change else None,
         kept=sum(p.tokens for p in before[:shared]),
         lost=sum(p.tokens for p in before[shared:]),
+        again=(new.tokens if is_change else 0)
+        + sum(p.tokens for p in after[shared + is_change :] if p.digest in known),
     )
 
 
-def _place_of(digest: str, parts: Sequence[SentPart], start: int) -> int | None:
+def _place_of(digest: Hashable, parts: Sequence[SentPart], start: int) -> int | None:
     """How many parts after ``start`` the digest stands; None if it does not."""
     return next((k - start for k in range(start, len(parts)) if parts[k].digest == digest), None)
 
@@ -177,6 +187,6 @@ def sent_parts(
 def _sent_part(value: Any, role: str, tokens: int, keep_text: bool) -> SentPart:
     encoded = dumps(value, sort_keys=True, ensure_ascii=True, default=repr)
     content = value.get("content") if isinstance(value, Mapping) else None
-    text = (content if isinstance(content, str) else encoded) if keep_text else ""
+    text = content if keep_text and isinstance(content, str) else ""
     digest = blake2b(encoded.encode(), digest_size=12).hexdigest()
     return SentPart(digest=digest, role=role, tokens=tokens, text=text)

@@ -62,8 +62,13 @@ class CacheRecord:
 
     @property
     def share(self) -> float:
-        """Part of a repeated prefix to expect from the cache, in [0, 1]: the median; 1 at first."""
-        return statistics.median(self.shares) if self.shares else 1.0
+        """Part of a repeated prefix to expect from the cache, in [0, 1].
+
+        The median; a 1 stands in until there are three, since a cache that ran out once, overnight,
+        says little of the next request.
+        """
+        shares = self.shares if len(self.shares) >= 3 else (*self.shares, 1.0)
+        return statistics.median(shares)
 
     def learn(self, hit: CacheHit) -> CacheRecord:
         """Take in one request; one with a small prefix says nothing."""

@@ -62,8 +62,9 @@ class ModelPrice:
 
     def dearest_input(self, *, long: bool = False) -> float:
         """Dollars that a token of a prompt may cost at most: read anew and written to a cache."""
-        price = max(self.input, self.write or 0.0) / 1_000_000
-        return price * self.long_input if long else price
+        price = max(self.input, self.write or 0.0)
+        factor = self.long_input if long else 1.0
+        return _token_picodollars(price, factor) / PICODOLLARS  # as it is charged, rounding too
 
 
 class PriceLookup(Protocol):

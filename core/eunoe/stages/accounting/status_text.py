@@ -13,6 +13,7 @@ from eunoe.stages.accounting.price import PICODOLLARS
 
 STATUS_SEPARATOR = " · "
 _SMALLEST_MONEY = 0.0005
+_SHORTEST_TIME = 0.5
 
 
 def token_text(tokens: int) -> str:
@@ -47,11 +48,28 @@ def sent_piece(ledger: Ledger, *, allowed: int = 0) -> str:
     return f"sent {about}{token_text(sent.prompt)}{limit}"
 
 
-def cache_piece(ledger: Ledger) -> str:
-    """``6.1k from cache``; "" if nothing came from it."""
+def cache_piece(ledger: Ledger, *, expected: int = 0) -> str:
+    """``6.1k from cache``; "" if nothing came from it.
+
+    Args:
+        ledger: of the request or turn.
+        expected: tokens that should have come from the cache, where far fewer did; else 0. Then it
+            is ``0 of ≈6.1k from cache``.
+    """
     cached = ledger.total.sent.cached
     about = "" if ledger.is_measured else "≈"
+    if expected:
+        return f"{about}{token_text(cached)} of ≈{token_text(expected)} from cache"
     return f"{about}{token_text(cached)} from cache" if cached else ""
+
+
+def seconds_piece(seconds: float) -> str:
+    """``saved ≈12 s``: time that a local model did not spend on reading; "" if it is little."""
+    if seconds < _SHORTEST_TIME:
+        return ""
+    if seconds >= 120:
+        return f"saved ≈{seconds / 60:.0f} min"
+    return f"saved ≈{seconds:.1f} s" if seconds < 10 else f"saved ≈{seconds:.0f} s"
 
 
 def recalled_piece(recalled: int) -> str:
@@ -81,7 +99,13 @@ def saved_piece(ledger: Ledger) -> str:
 
 
 def accounting_line(
-    entry: Ledger, *, allowed: int = 0, recalled: int = 0, chat: Ledger | None = None
+    entry: Ledger,
+    *,
+    allowed: int = 0,
+    recalled: int = 0,
+    chat: Ledger | None = None,
+    expected: int = 0,
+    seconds: float = 0.0,
 ) -> str:
     """All pieces of one request or turn, joined; the pieces that say nothing are left out.
 
@@ -91,12 +115,15 @@ def accounting_line(
         recalled: messages that came back.
         chat: the ledger of the whole chat. If given, the saving is that of the chat so far: in a
             single turn a cut costs more than it saves, and pays in the turns after it.
+        expected: tokens that the cache owed, where it gave far fewer; else 0.
+        seconds: that a local model did not spend on reading what it had in its cache.
     """
     saved = saved_piece(entry if chat is None else chat)
     pieces = (
         sent_piece(entry, allowed=allowed),
-        cache_piece(entry),
+        cache_piece(entry, expected=expected),
         recalled_piece(recalled),
         f"{saved} so far" if saved and chat is not None else saved,
+        seconds_piece(seconds),
     )
     return STATUS_SEPARATOR.join(piece for piece in pieces if piece)

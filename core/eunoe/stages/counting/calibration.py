@@ -111,16 +111,7 @@ def _read_whole(usage: Mapping[Any, Any]) -> Usage | None:
     )
     if prompt is None:
         return None
-    cached = _detail(usage, "cached_tokens", "cache_read")
-    if cached is None:
-        cached = _first_number(
-            usage,
-            "cached_tokens",
-            "prompt_cache_hit_tokens",
-            "cache_read_input_tokens",
-            "cached_content_token_count",
-            "cachedContentTokenCount",
-        )
+    cached = _cached_number(usage)
     written = _detail(usage, "cache_write_tokens", "cache_creation")
     if written is None:
         written = _first_number(usage, "cache_creation_input_tokens")
@@ -139,6 +130,36 @@ def _read_whole(usage: Mapping[Any, Any]) -> Usage | None:
         "candidatesTokenCount",
     )
     return _make_usage(prompt, cached, min(written, prompt), completion or 0)
+
+
+def _cached_number(usage: Mapping[Any, Any]) -> int | None:
+    """Tokens that came from the cache; None if that is not told."""
+    cached = _detail(usage, "cached_tokens", "cache_read")
+    if cached is not None:
+        return cached
+    return _first_number(
+        usage,
+        "cached_tokens",
+        "prompt_cache_hit_tokens",
+        "cache_read_input_tokens",
+        "cached_content_token_count",
+        "cachedContentTokenCount",
+    )
+
+
+def _inner_reports(usage: Mapping[Any, Any]) -> list[Mapping[Any, Any]]:
+    inner = map(usage.get, ("timings", "usage", "usage_metadata", "usageMetadata"))
+    return [report for report in inner if isinstance(report, Mapping)]
+
+
+def reports_cache(usage: object) -> bool:
+    """Whether a report tells what came from the cache, be it nothing; many servers leave it out."""
+    if not isinstance(usage, Mapping):
+        return False
+    return any(
+        _cached_number(report) is not None or _first_number(report, "cache_n") is not None
+        for report in (usage, *_inner_reports(usage))
+    )
 
 
 def _read_flat(usage: Mapping[Any, Any]) -> Usage | None:
@@ -161,10 +182,8 @@ def read_usage(usage: object) -> Usage | None:
     if not isinstance(usage, Mapping):
         return None
     read = _read_flat(usage)
-    for name in ("timings", "usage", "usage_metadata", "usageMetadata"):
-        inner = usage.get(name)
-        if read is None and isinstance(inner, Mapping):
-            read = _read_flat(inner)
+    for inner in _inner_reports(usage):
+        read = read or _read_flat(inner)
     return read
 
 

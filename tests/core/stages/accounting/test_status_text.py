@@ -17,6 +17,7 @@ from eunoe.stages.accounting.status_text import (
     money_text,
     recalled_piece,
     saved_piece,
+    seconds_piece,
     sent_piece,
     token_text,
 )
@@ -101,3 +102,19 @@ def test_money(dollars: float, text: str):
 def test_numbers_stay_short(dollars: float, tokens: int):
     assert len(money_text(dollars)) <= 14
     assert len(token_text(tokens)) <= 8
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, ""), (0.49, ""), (0.5, "saved ≈0.5 s"), (12.4, "saved ≈12 s"), (300, "saved ≈5 min")],
+)
+def test_seconds(seconds: float, text: str):
+    assert seconds_piece(seconds) == text
+
+
+def test_a_cache_that_gave_less_than_it_owed_is_told_with_both_numbers():
+    reported = TokenUse(prompt=7900, cached=0)
+    ledger = account_requests([FORECAST], None, reported=reported)
+    assert accounting_line(ledger) == "sent 7.9k"
+    line = accounting_line(ledger, expected=6100, seconds=3)
+    assert line == "sent 7.9k · 0 of ≈6.1k from cache · saved ≈3.0 s"

@@ -15,6 +15,7 @@ from eunoe.stages.counting.calibration import (
     Calibration,
     Usage,
     read_usage,
+    reports_cache,
 )
 
 
@@ -230,3 +231,22 @@ def test_a_calibration_stays_in_bounds_and_survives_a_store(reports):
 @pytest.mark.parametrize("stored", [None, "1.2", 7, {}, ["a", None, True, 7.0, math.nan], [[]]])
 def test_what_cannot_be_read_from_a_store_is_nothing_learned(stored):
     assert Calibration.from_json(stored) == Calibration()
+
+
+@pytest.mark.parametrize(
+    ("usage", "told"),
+    [
+        ({"prompt_tokens": 9}, False),
+        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 0}}, True),
+        ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": None}}, False),
+        ({"input_tokens": 9, "cache_read_input_tokens": 0}, True),
+        ({"input_tokens": 9, "input_token_details": {"cache_read": 3}}, True),
+        ({"timings": {"prompt_n": 9, "cache_n": 0}}, True),
+        ({"prompt_n": 9}, False),
+        ({"usageMetadata": {"promptTokenCount": 9, "cachedContentTokenCount": 4}}, True),
+        (None, False),
+        ("text", False),
+    ],
+)
+def test_whether_a_report_tells_of_the_cache(usage: object, told: bool) -> None:
+    assert reports_cache(usage) is told
