@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 149 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 0e1d8576784518b0f494a21d44c3fbc57882346838a33402b5d50676bb7e5b34
+# sources sha256 ff18cb3c0981cca8693069f78115ef37d4c6a20331bbf14959a5a4de0ced6bb0
 
 from __future__ import annotations
 
@@ -8426,7 +8426,7 @@ def sent_list(
             tokens.append(int(sizes[placed.index]))
         else:
             sent.append(_fingerprint(placed.message))
-            tokens.append(len(str(placed.message.get("content") or "")) // 4)
+            tokens.append(len(json_text(placed.message.get("content"))) // 4)
         origins.append(-1 if placed.index is None else base + placed.index)
         roles.append(str(placed.message.get("role") or ""))
     first = placements[0].message if placements else {}

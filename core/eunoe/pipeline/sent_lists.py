@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eunoe.domain.message import SYSTEM_ROLES
+from eunoe.domain.nesting import json_text
 from eunoe.domain.report import Placement
 from eunoe.pipeline.memory import content_key
 from eunoe.stages.accounting.cache_bust import (
@@ -108,7 +109,7 @@ def sent_list(
             tokens.append(int(sizes[placed.index]))
         else:
             sent.append(_fingerprint(placed.message))
-            tokens.append(len(str(placed.message.get("content") or "")) // 4)
+            tokens.append(len(json_text(placed.message.get("content"))) // 4)
         origins.append(-1 if placed.index is None else base + placed.index)
         roles.append(str(placed.message.get("role") or ""))
     first = placements[0].message if placements else {}
