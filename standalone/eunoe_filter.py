@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 149 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 ff18cb3c0981cca8693069f78115ef37d4c6a20331bbf14959a5a4de0ced6bb0
+# Made of 151 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 87f962d04f593b6c9c0b0e0f56f96fbf97bc5f6fb7eaff3ac288d6db45a1baa4
 
 from __future__ import annotations
 
@@ -698,6 +698,8 @@ class Report:
         violations: rules of the provider that are still broken (nothing could mend them).
         truncated: some message was clipped.
         infeasible: set where the forced part is over the budget and the list went on anyway.
+        calibrated: provider's tokens for each that we count, by which the budget was divided; 1 if
+            no report says that it counts more than we do. All counts here are ours.
         cache_lost: why the provider must read anew what it had read before, if somebody who knows
             the request before this one says so; a cut of ours is no reason (see ``cut``).
     """
@@ -721,6 +723,7 @@ class Report:
     violations: tuple[str, ...] = ()
     truncated: bool = False
     infeasible: Overrun | None = None
+    calibrated: float = 1.0
     cache_lost: str = ""
 
     def counts(self) -> dict[str, int]:
@@ -746,6 +749,11 @@ class Report:
             lines.append(
                 f"the choice has at least {100 * self.certificate.ratio:.0f} % of the best "
                 "possible value under this scoring"
+            )
+        if self.calibrated != 1:
+            lines.append(
+                f"the provider counts up to {self.calibrated:g} tokens for each of ours; "
+                "so much less is sent"
             )
         if self.cache_lost:
             lines.append(f"prompt cache lost: {self.cache_lost}")
@@ -10263,65 +10271,6 @@ class Conversation:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.arguments: What callers hand to the orchestrator, refused where it cannot be meant.
-
-def check_parts(
-    budget: object,
-    settings: object,
-    token_counter: object,
-    flag_cap: object,
-    embed_timeout: object,
-    label_timeout: object,
-) -> None:
-    """The parts that an orchestrator is made of; None is always allowed, but for the timeout.
-
-    Raises:
-        SettingsError: one of them is of the wrong kind.
-    """
-    if budget is not None:
-        require_budget("budget", budget)
-    if settings is not None and not isinstance(settings, Settings):
-        raise SettingsError("settings", settings, "Settings(...), or None")
-    if token_counter is not None:
-        members = ("name", "exact", "count", "count_batch")
-        require_members("token_counter", token_counter, members, "a TokenCounter, or None")
-    if flag_cap is not None:
-        require_whole("flag_cap", flag_cap, "a whole number of tokens, 0 or above, or None")
-    require_number("embed_timeout", embed_timeout, "seconds, 0 or above")
-    if label_timeout is not None:
-        require_number("label_timeout", label_timeout, "seconds, 0 or above, or None")
-
-
-def check_request(
-    conversation: object,
-    model_id: object,
-    tools: object,
-    output_reserve: object,
-    policy: object,
-    budget: object,
-) -> None:
-    """The arguments of one request.
-
-    Raises:
-        ConversationError: the chat is no ``Conversation``.
-        SettingsError: another argument is of the wrong kind.
-    """
-    if not isinstance(conversation, Conversation):
-        raise ConversationError(
-            f"conversation is {type(conversation).__name__}; "
-            "allowed: Conversation.from_openai_messages(messages)"
-        )
-    require_text_or_none("model_id", model_id, "the name of a model")
-    require_tools(tools)
-    if output_reserve is not None:
-        allowed = "a whole number of tokens, 0 or above, or None"
-        require_whole("output_reserve", output_reserve, allowed)
-    require_choice("policy", policy, POLICY_NAMES)
-    if budget is not None:
-        require_budget("budget", budget)
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.stages.validity: Would the provider accept this list? The rules of a profile, checked on message values.
 
 def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
@@ -17277,6 +17226,432 @@ def nothing_to_change(request: Request) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.reporting: The account of a request: what became of each message, and the numbers.
+
+_NO_WORDS = "a flag keeps it, but its turn is cut and there are no words to quote"
+_NO_ROOM = "a flag keeps it, but the budget has no room for it"
+
+
+def make_report(
+    request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
+) -> Report:
+    """The report; totals that the caller knows better (tools, limits) are filled in there.
+
+    Args:
+        view, built: None if the input went through as it was.
+        overrun: what did not fit, if it went on anyway.
+        before: tokens of the input, list framing included.
+    """
+    before_each = request.transcript.tokens_before.view()
+    newest = np.array([e.tokens for e in request.entries[request.turn_start :]], dtype=np.int64)
+    tokens: Sequence[int] = np.concatenate([np.diff(before_each), newest])  # type: ignore[assignment]
+    counter, size = request.counter, len(request.entries)
+    fates = (
+        dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
+    )
+    lost = sorted(i for i in request.kept_by_flag if i not in fates)
+    mute = {i for i in lost if not spoken_text(request.messages[i])}
+    reasons = {
+        **(view.reasons if view else {}),
+        **{i: _NO_WORDS if i in mute else _NO_ROOM for i in lost},
+    }
+    lost = [i for i in lost if i not in mute]
+    scored = view.scored if view is not None else None
+    scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
+    return Report(
+        decisions=DecisionList(tokens, fates, scores, reasons),
+        tokens_before=before,
+        tokens_after=before if built is None else built.tokens,
+        budget=0,
+        tokenizer=counter.name,
+        estimated=not counter.exact,
+        profile=request.profile.name,
+        cut=view.cut if view else None,
+        recalled=sum(1 for f in fates.values() if f is Fate.RECALLED),
+        recall_reason=view.recall_reason if view else "",
+        certificate=view.certificate if view else None,
+        mended=tuple(built.mended) if built else (),
+        warnings=(
+            *request.flags.warnings,
+            *dict.fromkeys(request.notes),
+            *(view.warnings if view else ()),
+            *_lost_by_size(lost),
+            *_over_budget(overrun),
+        ),
+        violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
+        truncated=view.truncated if view else False,
+        infeasible=overrun,
+    )
+
+
+def _over_budget(overrun: Overrun | None) -> tuple[str, ...]:
+    if overrun is None:
+        return ()
+    return (f"what may not be cut takes {overrun.needed} tokens, {overrun.allowed} are allowed",)
+
+
+def _lost_by_size(lost: Sequence[int]) -> list[str]:
+    """What a flag keeps and the budget does not hold, in one sentence."""
+    if not lost:
+        return []
+    named = ", ".join(map(str, lost[:8])) + (", …" if len(lost) > 8 else "")
+    return [f"a flag keeps messages that the budget has no room for: {named}"]
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.usage_factor: How far our count of the last request was off, from what the provider reported of it.
+
+COUNTED_KEY = "eunoe_counted"
+# A factor that moved a little with every report would move the cut, and cost the prompt cache.
+_STEPS_OF_ONE = 20
+_LEAST_ANSWER = 16
+_NEAR = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A request chosen anew: tokens that are sent, and whether that is the whole chat."""
+
+    tokens: int
+    whole: bool
+
+
+Replay = Callable[[Conversation, float], Replayed]
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReading:
+    """What a report says of our count.
+
+    Attributes:
+        factor: provider's tokens for each of ours, in steps of 0.05, rounded up, in [1, 2]. Where
+            the provider counts fewer it is 1: reports may leave cached tokens out, and too large a
+            request is refused, while room that stays unused only costs a little.
+        warnings: why the report was not used, a sentence each.
+    """
+
+    factor: float = 1.0
+    warnings: tuple[str, ...] = ()
+
+
+def read_usage_factor(
+    usage: Mapping[str, Any] | None,
+    conversation: Conversation,
+    replay: Replay,
+    count_answer: Callable[[Mapping[str, Any]], int],
+) -> UsageReading:
+    """The factor by which the allowed tokens of this request are to be divided.
+
+    Args:
+        usage: what the provider reported for the last request; None or empty for nothing.
+        conversation: of this request.
+        replay: what is sent of a conversation under a factor.
+        count_answer: our count of an answer's text and calls.
+    """
+    if not usage:
+        return UsageReading()
+    read = read_usage(usage)
+    prompt = context_tokens(usage, read)
+    if read is None or not prompt:
+        return UsageReading(warnings=("usage tells no size of a prompt: it was not used",))
+    read = replace(read, prompt=prompt)
+    told = usage.get(COUNTED_KEY)
+    if isinstance(told, int) and not isinstance(told, bool) and told > 0:
+        return _reading_of(read, told)
+    place = _last_request(conversation)
+    if place is None:
+        return UsageReading()
+    before = Conversation(conversation.raw[:place], conversation.session_id)
+    try:
+        counted = replay(before, 1.0).tokens
+        if not replay(before, CALIBRATION_HIGHEST).whole:  # under another factor it was another one
+            ratio = _answer_ratio(usage, read, count_answer(conversation.raw[place]))
+            counted = _counted_under(before, replay, read, ratio, counted)
+    except BudgetError:
+        return UsageReading()  # it was sent in another way, if at all
+    return _reading_of(read, counted)
+
+
+def _reading_of(read: Usage, counted: int) -> UsageReading:
+    ratios = Calibration().learn(counted, read).ratios
+    if ratios:
+        return UsageReading(_stepped_up(ratios[0]))
+    if min(counted, read.prompt) < max(counted, read.prompt) // 4:
+        far = f"usage reports {read.prompt} tokens where {counted} were counted: it was not used"
+        return UsageReading(warnings=(far,))
+    return UsageReading()
+
+
+def _stepped_up(ratio: float) -> float:
+    steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
+    return min(CALIBRATION_HIGHEST, max(1.0, steps / _STEPS_OF_ONE))
+
+
+def _last_request(conversation: Conversation) -> int | None:
+    """Place of the newest answer, before which the last request ended; None if there was none."""
+    raw = conversation.raw
+    place = next((i for i in range(len(raw) - 1, -1, -1) if raw[i].get("role") == "assistant"), 0)
+    asked = any(message.get("role") == "user" for message in raw[:place])
+    return place if asked else None
+
+
+def _answer_ratio(usage: Mapping[str, Any], read: Usage, counted: int) -> float | None:
+    """Provider's tokens for each of ours, by the answer; None if it says little."""
+    hidden = 0
+    for holder in ("completion_tokens_details", "output_tokens_details", "output_token_details"):
+        details = usage.get(holder)
+        if isinstance(details, Mapping):
+            for name in ("reasoning_tokens", "reasoning"):
+                value = details.get(name)
+                hidden = max(hidden, value if type(value) is int else 0)
+    written = read.completion - hidden
+    if min(written, counted) < _LEAST_ANSWER:
+        return None
+    ratio = written / counted
+    return ratio if 1 / CALIBRATION_HIGHEST <= ratio <= CALIBRATION_HIGHEST else None
+
+
+def _counted_under(
+    before: Conversation, replay: Replay, read: Usage, ratio: float | None, plain: int
+) -> int:
+    """Our count of what was sent, where that depends on the factor that was in force.
+
+    Without a word of the answer none is taken to have been. Else the one counts that agrees with
+    it best: none, or one near the answer's own; if none does, the answer's ratio does.
+    """
+    if ratio is None:
+        return plain
+    near = _stepped_up(ratio)
+    candidates = {plain}
+    for factor in (near - 1 / _STEPS_OF_ONE, near, near + 1 / _STEPS_OF_ONE):
+        if 1.0 < factor <= CALIBRATION_HIGHEST:
+            candidates.add(replay(before, round(factor, 2)).tokens)
+    best = min(sorted(candidates), key=lambda n: abs(math.log(read.prompt / n / ratio)))
+    away = read.prompt / best / ratio
+    return best if 1 / _NEAR <= away <= _NEAR else math.ceil(read.prompt / ratio)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.result: What comes back from a request.
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OrchestratorResult:
+    """The list to send, where each message of it comes from, and the account.
+
+    What only some callers look at is made when it is looked at.
+
+    Attributes:
+        conversation: ``conversation.to_openai_messages()`` is ready to send.
+        report: what was kept, recalled, shortened and left out, and why.
+        place, foresee: make ``placements`` and ``forecast``.
+    """
+
+    conversation: Conversation
+    report: Report
+    place: Callable[[], tuple[Placement, ...]]
+    foresee: Callable[[], RequestForecast]
+
+    @cached_property
+    def placements(self) -> tuple[Placement, ...]:
+        """One for each message of the list to send."""
+        return self.place()
+
+    @cached_property
+    def forecast(self) -> RequestForecast:
+        """What the list will take, beside two other ways; see ``enter_requests``."""
+        return self.foresee()
+
+    def reported(self, usage: Mapping[str, Any]) -> dict[str, Any]:
+        """The provider's report of this request, with our count of it: ``usage`` of the next."""
+        return {**usage, COUNTED_KEY: self.report.tokens_after}
+
+    @property
+    def token_count(self) -> int:
+        """Tokens of the list to send, framing and tools included."""
+        return self.report.tokens_after
+
+
+def placements_of(
+    conversation: Conversation, slots: Sequence[Slot] | None
+) -> tuple[Placement, ...]:
+    """Where each message of the output comes from; without slots the input went through whole."""
+    if slots is None:
+        return tuple(Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw))
+    return tuple(
+        Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate) for s in slots
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.answering: From a request that was read and counted to the list that is sent, and the account of it.
+
+OnOverflow = Literal["raise", "truncate", "keep"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRequest:
+    """What a caller asks of a request, beside the chat.
+
+    Attributes:
+        policy: that chooses.
+        profile: whose rules the list must pass.
+        counter: counts tokens.
+        limit: tokens allowed in all, as the provider counts them; 0 for no limit.
+        tool_tokens: of these, the tools' schemas, by our count.
+        reserve: of these, left for the answer.
+        factor: provider's tokens for each that we count.
+        chat: whose labels count that were made ahead; empty for none.
+        expired: whether the time for scoring is over.
+        notes: for the report's warnings.
+    """
+
+    policy: str
+    profile: ProviderProfile
+    counter: TokenCounter
+    limit: int
+    tool_tokens: int
+    reserve: int
+    chat: str
+    expired: Callable[[], bool]
+    factor: float = 1.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def room(self) -> int | None:
+        """Tokens for messages and list framing, by our count; None without a limit."""
+        if not self.limit:
+            return None
+        return max(0, math.floor((self.limit - self.reserve) / self.factor) - self.tool_tokens)
+
+    def in_all(self, tokens: int) -> int:
+        """Tokens of messages as the provider counts all of the request, the answer's included."""
+        return math.ceil((tokens + self.tool_tokens) * self.factor) + self.reserve
+
+
+def answer_request(
+    conversation: Conversation, request: Request, asked: AskedRequest, on_overflow: OnOverflow
+) -> OrchestratorResult:
+    """Choose what is sent, and give the account of it.
+
+    Args:
+        conversation: as it was given.
+        request: the same, read and counted.
+        asked: what was asked of it.
+        on_overflow: what to do when what may not be cut is too large.
+
+    Raises:
+        BudgetError: what may not be cut is too large, and ``on_overflow`` is ``raise``.
+    """
+    before = list_tokens(request)
+    fits = request.allowed is None or before <= request.allowed
+    if fits and nothing_to_change(request):
+        view, built, overrun = None, None, None
+    else:
+        try:
+            view, built, overrun = _decide(request, asked.policy, on_overflow, fits=fits)
+            view.cut = declared_cut(request, view, built)
+        except BudgetError as error:
+            raise BudgetError(asked.in_all(error.needed), asked.limit) from None
+        if overrun is not None:
+            overrun = Overrun(needed=asked.in_all(overrun.needed), allowed=asked.limit)
+    report = make_report(request, view, built, overrun, before)
+    report = replace(
+        report,
+        policy=asked.policy,
+        budget=asked.limit,
+        tool_tokens=asked.tool_tokens,
+        reserve=asked.reserve,
+        calibrated=asked.factor,
+        tokens_before=before + asked.tool_tokens,
+        tokens_after=report.tokens_after + asked.tool_tokens,
+    )
+    sent, slots = conversation, built.slots if built is not None else None
+    if slots is not None:
+        sent = Conversation(tuple(s.raw for s in slots), conversation.session_id)
+    return OrchestratorResult(
+        conversation=sent,
+        report=report,
+        place=partial(placements_of, conversation, slots),
+        foresee=partial(forecast_of, request, report),
+    )
+
+
+def _decide(
+    request: Request, policy: str, on_overflow: OnOverflow, *, fits: bool
+) -> tuple[View, Built, Overrun | None]:
+    """The whole history if that fits, else the policy's view, else the turn alone."""
+    if fits or policy == "off":
+        view = whole_view(request)
+        built = fit_view(replace(request, allowed=None) if policy == "off" else request, view)
+        if request.allowed is None or built.tokens <= request.allowed or policy == "off":
+            return view, built, None
+    view = decide_in_time(request, policy)
+    built = fit_view(request, view)
+    if request.allowed is None or built.tokens <= request.allowed:
+        return view, built, None
+    return shorten_turn(request, on_overflow)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.arguments: What callers hand to the orchestrator, refused where it cannot be meant.
+
+def check_parts(
+    budget: object,
+    settings: object,
+    token_counter: object,
+    flag_cap: object,
+    embed_timeout: object,
+    label_timeout: object,
+) -> None:
+    """The parts that an orchestrator is made of; None is always allowed, but for the timeout.
+
+    Raises:
+        SettingsError: one of them is of the wrong kind.
+    """
+    if budget is not None:
+        require_budget("budget", budget)
+    if settings is not None and not isinstance(settings, Settings):
+        raise SettingsError("settings", settings, "Settings(...), or None")
+    if token_counter is not None:
+        members = ("name", "exact", "count", "count_batch")
+        require_members("token_counter", token_counter, members, "a TokenCounter, or None")
+    if flag_cap is not None:
+        require_whole("flag_cap", flag_cap, "a whole number of tokens, 0 or above, or None")
+    require_number("embed_timeout", embed_timeout, "seconds, 0 or above")
+    if label_timeout is not None:
+        require_number("label_timeout", label_timeout, "seconds, 0 or above, or None")
+
+
+def check_request(
+    conversation: object,
+    model_id: object,
+    tools: object,
+    output_reserve: object,
+    policy: object,
+    budget: object,
+) -> None:
+    """The arguments of one request.
+
+    Raises:
+        ConversationError: the chat is no ``Conversation``.
+        SettingsError: another argument is of the wrong kind.
+    """
+    if not isinstance(conversation, Conversation):
+        raise ConversationError(
+            f"conversation is {type(conversation).__name__}; "
+            "allowed: Conversation.from_openai_messages(messages)"
+        )
+    require_text_or_none("model_id", model_id, "the name of a model")
+    require_tools(tools)
+    if output_reserve is not None:
+        allowed = "a whole number of tokens, 0 or above, or None"
+        require_whole("output_reserve", output_reserve, allowed)
+    require_choice("policy", policy, POLICY_NAMES)
+    if budget is not None:
+        require_budget("budget", budget)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.intake: Take a request in: what is remembered of the chat is compared, only what is new is read.
 
 def take_in(
@@ -17356,129 +17731,8 @@ def prepare_chat(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.reporting: The account of a request: what became of each message, and the numbers.
-
-_NO_WORDS = "a flag keeps it, but its turn is cut and there are no words to quote"
-_NO_ROOM = "a flag keeps it, but the budget has no room for it"
-
-
-def make_report(
-    request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
-) -> Report:
-    """The report; totals that the caller knows better (tools, limits) are filled in there.
-
-    Args:
-        view, built: None if the input went through as it was.
-        overrun: what did not fit, if it went on anyway.
-        before: tokens of the input, list framing included.
-    """
-    before_each = request.transcript.tokens_before.view()
-    newest = np.array([e.tokens for e in request.entries[request.turn_start :]], dtype=np.int64)
-    tokens: Sequence[int] = np.concatenate([np.diff(before_each), newest])  # type: ignore[assignment]
-    counter, size = request.counter, len(request.entries)
-    fates = (
-        dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
-    )
-    lost = sorted(i for i in request.kept_by_flag if i not in fates)
-    mute = {i for i in lost if not spoken_text(request.messages[i])}
-    reasons = {
-        **(view.reasons if view else {}),
-        **{i: _NO_WORDS if i in mute else _NO_ROOM for i in lost},
-    }
-    lost = [i for i in lost if i not in mute]
-    scored = view.scored if view is not None else None
-    scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
-    return Report(
-        decisions=DecisionList(tokens, fates, scores, reasons),
-        tokens_before=before,
-        tokens_after=before if built is None else built.tokens,
-        budget=0,
-        tokenizer=counter.name,
-        estimated=not counter.exact,
-        profile=request.profile.name,
-        cut=view.cut if view else None,
-        recalled=sum(1 for f in fates.values() if f is Fate.RECALLED),
-        recall_reason=view.recall_reason if view else "",
-        certificate=view.certificate if view else None,
-        mended=tuple(built.mended) if built else (),
-        warnings=(
-            *request.flags.warnings,
-            *dict.fromkeys(request.notes),
-            *(view.warnings if view else ()),
-            *_lost_by_size(lost),
-            *_over_budget(overrun),
-        ),
-        violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
-        truncated=view.truncated if view else False,
-        infeasible=overrun,
-    )
-
-
-def _over_budget(overrun: Overrun | None) -> tuple[str, ...]:
-    if overrun is None:
-        return ()
-    return (f"what may not be cut takes {overrun.needed} tokens, {overrun.allowed} are allowed",)
-
-
-def _lost_by_size(lost: Sequence[int]) -> list[str]:
-    """What a flag keeps and the budget does not hold, in one sentence."""
-    if not lost:
-        return []
-    named = ", ".join(map(str, lost[:8])) + (", …" if len(lost) > 8 else "")
-    return [f"a flag keeps messages that the budget has no room for: {named}"]
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.result: What comes back from a request.
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class OrchestratorResult:
-    """The list to send, where each message of it comes from, and the account.
-
-    What only some callers look at is made when it is looked at.
-
-    Attributes:
-        conversation: ``conversation.to_openai_messages()`` is ready to send.
-        report: what was kept, recalled, shortened and left out, and why.
-        place, foresee: make ``placements`` and ``forecast``.
-    """
-
-    conversation: Conversation
-    report: Report
-    place: Callable[[], tuple[Placement, ...]]
-    foresee: Callable[[], RequestForecast]
-
-    @cached_property
-    def placements(self) -> tuple[Placement, ...]:
-        """One for each message of the list to send."""
-        return self.place()
-
-    @cached_property
-    def forecast(self) -> RequestForecast:
-        """What the list will take, beside two other ways; see ``enter_requests``."""
-        return self.foresee()
-
-    @property
-    def token_count(self) -> int:
-        """Tokens of the list to send, framing and tools included."""
-        return self.report.tokens_after
-
-
-def placements_of(
-    conversation: Conversation, slots: Sequence[Slot] | None
-) -> tuple[Placement, ...]:
-    """Where each message of the output comes from; without slots the input went through whole."""
-    if slots is None:
-        return tuple(Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw))
-    return tuple(
-        Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate) for s in slots
-    )
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.orchestrator: The one entry: a conversation goes in, a valid list within the budget comes out.
 
-OnOverflow = Literal["raise", "truncate", "keep"]
 OVERFLOW_CHOICES = ("raise", "truncate", "keep")
 
 
@@ -17613,8 +17867,9 @@ class ContextOrchestrator:
             profile: name of the rules, over what the model id says.
             tools: schemas sent along; they take room.
             output_reserve: tokens to leave for the answer.
-            usage: what the provider reported for the last request; taken, but without effect: it is
-                the doors that correct the count by it (``Calibration``).
+            usage: what the provider reported for the last request, best as
+                ``result.reported(usage)``. Where it counts more tokens than we do, so much less is
+                sent now that the budget holds in the provider's tokens.
             session_id: whose chat; plays no part in what is chosen, labels made ahead set aside.
             policy: over the settings' policy, for this request.
             budget: over the orchestrator's budget, for this request.
@@ -17631,40 +17886,72 @@ class ContextOrchestrator:
         """
         name = self.settings.policy if policy is None else policy
         check_request(conversation, model_id, tools, output_reserve, name, budget)
-        rules = profile_of(model_id, profile)
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
-        tool_tokens = count_tools(tools, counter) if tools else 0
-        reserve = output_reserve or 0
         cap = self.budget if budget is None else budget
         limit, unpriced = allowed_by_price(cap, self.prices, model_id)
-        flags, transcript = take_in(conversation.raw, self._memory, counter, self.settings)
+        asked = AskedRequest(
+            policy=name,
+            profile=profile_of(model_id, profile),
+            counter=counter,
+            limit=limit,
+            tool_tokens=count_tools(tools, counter) if tools else 0,
+            reserve=output_reserve or 0,
+            chat=session_id or conversation.session_id or "",
+            expired=expired if expired is not None else _never,
+            notes=unpriced,
+        )
+        if usage:
+            asked = self._corrected(conversation, asked, usage)
+        return self._choose(conversation, asked)
+
+    def _corrected(
+        self, conversation: Conversation, asked: AskedRequest, usage: Mapping[str, Any]
+    ) -> AskedRequest:
+        """The same, with what a report of the last request says of our count."""
+
+        def replay(before: Conversation, factor: float) -> Replayed:
+            result = self._choose(before, replace(asked, factor=factor), learn=False)
+            return Replayed(result.token_count, result.conversation is before)
+
+        def count_answer(answer: Mapping[str, Any]) -> int:
+            entries = self._memory.contents(asked.counter.name).read_all([answer])
+            count_entries(entries, asked.counter)
+            return entries[0].tokens
+
+        reading = read_usage_factor(usage, conversation, replay, count_answer)
+        return replace(asked, factor=reading.factor, notes=(*asked.notes, *reading.warnings))
+
+    def _choose(
+        self, conversation: Conversation, asked: AskedRequest, *, learn: bool = True
+    ) -> OrchestratorResult:
+        flags, transcript = take_in(conversation.raw, self._memory, asked.counter, self.settings)
         try:
             known, finished = len(transcript.entries), last_turn_start(flags.entries)
             if known < finished:
                 transcript.grow(flags.entries[known:finished])
-            newest = flags.entries[finished:]
+            newest, limit = flags.entries[finished:], asked.limit
             if flags.now.target or flags.now.full:
-                least = tool_tokens + reserve + forced_tokens(transcript, newest)
+                least = asked.in_all(forced_tokens(transcript, newest))
                 limit = limit_by_flags(limit, flags.now, self._flag_cap, least)
+            asked = replace(asked, limit=limit, policy=flags.now.policy or asked.policy)
             request = Request(
                 raws=flags.raws,
                 entries=flags.entries,
                 transcript=transcript,
-                profile=rules,
-                counter=counter,
-                memory=self._memory.contents(counter.name),
+                profile=asked.profile,
+                counter=asked.counter,
+                memory=self._memory.contents(asked.counter.name),
                 settings=settings_by_flags(self.settings, flags.now),
                 flags=flags,
-                allowed=max(0, limit - tool_tokens - reserve) if limit else None,
-                expired=expired if expired is not None else _never,
+                allowed=asked.room,
+                expired=asked.expired,
                 advisers=self._advisers,
-                chat=session_id or conversation.session_id or "",
-                notes=list(unpriced),
+                chat=asked.chat,
+                notes=list(asked.notes),
             )
-            result = self._answer(
-                conversation, request, flags.now.policy or name, limit, tool_tokens, reserve
-            )
-            self._advisers.learn(transcript, newest, result.report.tokens_before, limit)
+            result = answer_request(conversation, request, asked, self.on_overflow)
+            if learn:
+                self._advisers.learn(transcript, newest, result.report.tokens_before, limit)
             return result
         finally:
             self._memory.chats.release(transcript)
@@ -17684,63 +17971,6 @@ class ContextOrchestrator:
             Whether all of it worked; if not, the request does without.
         """
         return prepare_chat(conversation, self._advisers, self._memory, self.settings, ahead=ahead)
-
-    def _answer(
-        self,
-        conversation: Conversation,
-        request: Request,
-        policy: str,
-        limit: int,
-        tool_tokens: int,
-        reserve: int,
-    ) -> OrchestratorResult:
-        before = list_tokens(request)
-        fits = request.allowed is None or before <= request.allowed
-        if fits and nothing_to_change(request):
-            view, built, overrun = None, None, None
-        else:
-            try:
-                view, built, overrun = self._decide(request, policy, fits)
-                view.cut = declared_cut(request, view, built)
-            except BudgetError as error:
-                raise BudgetError(error.needed + tool_tokens + reserve, limit) from None
-            if overrun is not None:
-                needed = overrun.needed + tool_tokens + reserve
-                overrun = Overrun(needed=needed, allowed=limit)
-        report = make_report(request, view, built, overrun, before)
-        report = replace(
-            report,
-            policy=policy,
-            budget=limit,
-            tool_tokens=tool_tokens,
-            reserve=reserve,
-            tokens_before=before + tool_tokens,
-            tokens_after=report.tokens_after + tool_tokens,
-        )
-        sent, slots = conversation, built.slots if built is not None else None
-        if slots is not None:
-            sent = Conversation(tuple(s.raw for s in slots), conversation.session_id)
-        return OrchestratorResult(
-            conversation=sent,
-            report=report,
-            place=partial(placements_of, conversation, slots),
-            foresee=partial(forecast_of, request, report),
-        )
-
-    def _decide(
-        self, request: Request, policy: str, fits: bool
-    ) -> tuple[View, Built, Overrun | None]:
-        """The whole history if that fits, else the policy's view, else the turn alone."""
-        if fits or policy == "off":
-            view = whole_view(request)
-            built = fit_view(replace(request, allowed=None) if policy == "off" else request, view)
-            if request.allowed is None or built.tokens <= request.allowed or policy == "off":
-                return view, built, None
-        view = decide_in_time(request, policy)
-        built = fit_view(request, view)
-        if request.allowed is None or built.tokens <= request.allowed:
-            return view, built, None
-        return shorten_turn(request, self.on_overflow)
 
 
 def _never() -> bool:

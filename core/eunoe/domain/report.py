@@ -195,6 +195,8 @@ class Report:
         violations: rules of the provider that are still broken (nothing could mend them).
         truncated: some message was clipped.
         infeasible: set where the forced part is over the budget and the list went on anyway.
+        calibrated: provider's tokens for each that we count, by which the budget was divided; 1 if
+            no report says that it counts more than we do. All counts here are ours.
         cache_lost: why the provider must read anew what it had read before, if somebody who knows
             the request before this one says so; a cut of ours is no reason (see ``cut``).
     """
@@ -218,6 +220,7 @@ class Report:
     violations: tuple[str, ...] = ()
     truncated: bool = False
     infeasible: Overrun | None = None
+    calibrated: float = 1.0
     cache_lost: str = ""
 
     def counts(self) -> dict[str, int]:
@@ -243,6 +246,11 @@ class Report:
             lines.append(
                 f"the choice has at least {100 * self.certificate.ratio:.0f} % of the best "
                 "possible value under this scoring"
+            )
+        if self.calibrated != 1:
+            lines.append(
+                f"the provider counts up to {self.calibrated:g} tokens for each of ours; "
+                "so much less is sent"
             )
         if self.cache_lost:
             lines.append(f"prompt cache lost: {self.cache_lost}")

@@ -6,46 +6,35 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from eunoe.domain.budget import Budget, TokenBudget
 from eunoe.domain.checking import require_choice, require_number
 from eunoe.domain.conversation import Conversation
-from eunoe.domain.errors import BudgetError
 from eunoe.domain.ports import Embedder, Labeller, TokenCounter
 from eunoe.domain.profile import profile_of
-from eunoe.domain.report import Overrun
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import make_advisers
+from eunoe.pipeline.answering import AskedRequest, OnOverflow, answer_request
 from eunoe.pipeline.arguments import check_parts, check_request
-from eunoe.pipeline.continuity import declared_cut
-from eunoe.pipeline.fitting import fit_view, list_tokens, shorten_turn
-from eunoe.pipeline.forecasting import allowed_by_price, forecast_of
-from eunoe.pipeline.ground import (
-    limit_by_flags,
-    model_counter,
-    nothing_to_change,
-    settings_by_flags,
-)
+from eunoe.pipeline.forecasting import allowed_by_price
+from eunoe.pipeline.ground import limit_by_flags, model_counter, settings_by_flags
 from eunoe.pipeline.intake import take_in
-from eunoe.pipeline.policies import decide_in_time, whole_view
+from eunoe.pipeline.memory import count_entries
 from eunoe.pipeline.preparing import prepare_chat
-from eunoe.pipeline.reporting import make_report
 from eunoe.pipeline.request import Request
-from eunoe.pipeline.result import OrchestratorResult, placements_of
+from eunoe.pipeline.result import OrchestratorResult
 from eunoe.pipeline.transcript import (
     PipelineMemory,
     forced_tokens,
     last_turn_start,
     process_memory,
 )
-from eunoe.pipeline.view import Built, View
+from eunoe.pipeline.usage_factor import Replayed, read_usage_factor
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PriceLookup
 from eunoe.stages.counting.message_cost import count_tools
 
-OnOverflow = Literal["raise", "truncate", "keep"]
 OVERFLOW_CHOICES = ("raise", "truncate", "keep")
 
 
@@ -180,8 +169,9 @@ class ContextOrchestrator:
             profile: name of the rules, over what the model id says.
             tools: schemas sent along; they take room.
             output_reserve: tokens to leave for the answer.
-            usage: what the provider reported for the last request; taken, but without effect: it is
-                the doors that correct the count by it (``Calibration``).
+            usage: what the provider reported for the last request, best as
+                ``result.reported(usage)``. Where it counts more tokens than we do, so much less is
+                sent now that the budget holds in the provider's tokens.
             session_id: whose chat; plays no part in what is chosen, labels made ahead set aside.
             policy: over the settings' policy, for this request.
             budget: over the orchestrator's budget, for this request.
@@ -198,40 +188,72 @@ class ContextOrchestrator:
         """
         name = self.settings.policy if policy is None else policy
         check_request(conversation, model_id, tools, output_reserve, name, budget)
-        rules = profile_of(model_id, profile)
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
-        tool_tokens = count_tools(tools, counter) if tools else 0
-        reserve = output_reserve or 0
         cap = self.budget if budget is None else budget
         limit, unpriced = allowed_by_price(cap, self.prices, model_id)
-        flags, transcript = take_in(conversation.raw, self._memory, counter, self.settings)
+        asked = AskedRequest(
+            policy=name,
+            profile=profile_of(model_id, profile),
+            counter=counter,
+            limit=limit,
+            tool_tokens=count_tools(tools, counter) if tools else 0,
+            reserve=output_reserve or 0,
+            chat=session_id or conversation.session_id or "",
+            expired=expired if expired is not None else _never,
+            notes=unpriced,
+        )
+        if usage:
+            asked = self._corrected(conversation, asked, usage)
+        return self._choose(conversation, asked)
+
+    def _corrected(
+        self, conversation: Conversation, asked: AskedRequest, usage: Mapping[str, Any]
+    ) -> AskedRequest:
+        """The same, with what a report of the last request says of our count."""
+
+        def replay(before: Conversation, factor: float) -> Replayed:
+            result = self._choose(before, replace(asked, factor=factor), learn=False)
+            return Replayed(result.token_count, result.conversation is before)
+
+        def count_answer(answer: Mapping[str, Any]) -> int:
+            entries = self._memory.contents(asked.counter.name).read_all([answer])
+            count_entries(entries, asked.counter)
+            return entries[0].tokens
+
+        reading = read_usage_factor(usage, conversation, replay, count_answer)
+        return replace(asked, factor=reading.factor, notes=(*asked.notes, *reading.warnings))
+
+    def _choose(
+        self, conversation: Conversation, asked: AskedRequest, *, learn: bool = True
+    ) -> OrchestratorResult:
+        flags, transcript = take_in(conversation.raw, self._memory, asked.counter, self.settings)
         try:
             known, finished = len(transcript.entries), last_turn_start(flags.entries)
             if known < finished:
                 transcript.grow(flags.entries[known:finished])
-            newest = flags.entries[finished:]
+            newest, limit = flags.entries[finished:], asked.limit
             if flags.now.target or flags.now.full:
-                least = tool_tokens + reserve + forced_tokens(transcript, newest)
+                least = asked.in_all(forced_tokens(transcript, newest))
                 limit = limit_by_flags(limit, flags.now, self._flag_cap, least)
+            asked = replace(asked, limit=limit, policy=flags.now.policy or asked.policy)
             request = Request(
                 raws=flags.raws,
                 entries=flags.entries,
                 transcript=transcript,
-                profile=rules,
-                counter=counter,
-                memory=self._memory.contents(counter.name),
+                profile=asked.profile,
+                counter=asked.counter,
+                memory=self._memory.contents(asked.counter.name),
                 settings=settings_by_flags(self.settings, flags.now),
                 flags=flags,
-                allowed=max(0, limit - tool_tokens - reserve) if limit else None,
-                expired=expired if expired is not None else _never,
+                allowed=asked.room,
+                expired=asked.expired,
                 advisers=self._advisers,
-                chat=session_id or conversation.session_id or "",
-                notes=list(unpriced),
+                chat=asked.chat,
+                notes=list(asked.notes),
             )
-            result = self._answer(
-                conversation, request, flags.now.policy or name, limit, tool_tokens, reserve
-            )
-            self._advisers.learn(transcript, newest, result.report.tokens_before, limit)
+            result = answer_request(conversation, request, asked, self.on_overflow)
+            if learn:
+                self._advisers.learn(transcript, newest, result.report.tokens_before, limit)
             return result
         finally:
             self._memory.chats.release(transcript)
@@ -251,63 +273,6 @@ class ContextOrchestrator:
             Whether all of it worked; if not, the request does without.
         """
         return prepare_chat(conversation, self._advisers, self._memory, self.settings, ahead=ahead)
-
-    def _answer(
-        self,
-        conversation: Conversation,
-        request: Request,
-        policy: str,
-        limit: int,
-        tool_tokens: int,
-        reserve: int,
-    ) -> OrchestratorResult:
-        before = list_tokens(request)
-        fits = request.allowed is None or before <= request.allowed
-        if fits and nothing_to_change(request):
-            view, built, overrun = None, None, None
-        else:
-            try:
-                view, built, overrun = self._decide(request, policy, fits)
-                view.cut = declared_cut(request, view, built)
-            except BudgetError as error:
-                raise BudgetError(error.needed + tool_tokens + reserve, limit) from None
-            if overrun is not None:
-                needed = overrun.needed + tool_tokens + reserve
-                overrun = Overrun(needed=needed, allowed=limit)
-        report = make_report(request, view, built, overrun, before)
-        report = replace(
-            report,
-            policy=policy,
-            budget=limit,
-            tool_tokens=tool_tokens,
-            reserve=reserve,
-            tokens_before=before + tool_tokens,
-            tokens_after=report.tokens_after + tool_tokens,
-        )
-        sent, slots = conversation, built.slots if built is not None else None
-        if slots is not None:
-            sent = Conversation(tuple(s.raw for s in slots), conversation.session_id)
-        return OrchestratorResult(
-            conversation=sent,
-            report=report,
-            place=partial(placements_of, conversation, slots),
-            foresee=partial(forecast_of, request, report),
-        )
-
-    def _decide(
-        self, request: Request, policy: str, fits: bool
-    ) -> tuple[View, Built, Overrun | None]:
-        """The whole history if that fits, else the policy's view, else the turn alone."""
-        if fits or policy == "off":
-            view = whole_view(request)
-            built = fit_view(replace(request, allowed=None) if policy == "off" else request, view)
-            if request.allowed is None or built.tokens <= request.allowed or policy == "off":
-                return view, built, None
-        view = decide_in_time(request, policy)
-        built = fit_view(request, view)
-        if request.allowed is None or built.tokens <= request.allowed:
-            return view, built, None
-        return shorten_turn(request, self.on_overflow)
 
 
 def _never() -> bool:

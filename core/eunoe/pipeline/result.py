@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.report import Placement, Report
 from eunoe.pipeline.slots import Slot
+from eunoe.pipeline.usage_factor import COUNTED_KEY
 from eunoe.stages.accounting.forecast import RequestForecast
 
 
@@ -38,6 +40,10 @@ class OrchestratorResult:
     def forecast(self) -> RequestForecast:
         """What the list will take, beside two other ways; see ``enter_requests``."""
         return self.foresee()
+
+    def reported(self, usage: Mapping[str, Any]) -> dict[str, Any]:
+        """The provider's report of this request, with our count of it: ``usage`` of the next."""
+        return {**usage, COUNTED_KEY: self.report.tokens_after}
 
     @property
     def token_count(self) -> int:
