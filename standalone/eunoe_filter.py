@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 151 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 87f962d04f593b6c9c0b0e0f56f96fbf97bc5f6fb7eaff3ac288d6db45a1baa4
+# Made of 153 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 6ce0d0d8448c90df102008ddb064ee2d8e097c4088776255ad44bf90135542e9
 
 from __future__ import annotations
 
@@ -997,6 +997,33 @@ class Message(NamedTuple):
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.domain.event: What an observer is told of a request.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestEvent:
+    """One request that was answered: numbers and reasons, no text of any message.
+
+    Attributes:
+        report: of the request; ``cache_lost`` is filled in for a chat that was met before.
+        model_id: the model, as the caller named it; may be empty.
+        session_id: the chat, as the caller named it; may be empty.
+        forecast: tokens that the request takes, by name: ``sent``, ``sent_repeated`` (of these,
+            those that open the request before, too), and the same of the ``untouched`` chat and of
+            a plain ``window``.
+        ledger: the estimated figures of the request, as ``Ledger.from_flat`` reads them; money is
+            in them where the model's price is known.
+        milliseconds: that each stage took, by its name, in order.
+    """
+
+    report: Report
+    model_id: str = ""
+    session_id: str = ""
+    forecast: Mapping[str, int] = field(default_factory=dict)
+    ledger: Mapping[str, int] = field(default_factory=dict)
+    milliseconds: Mapping[str, float] = field(default_factory=dict)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.domain.ports: What the house asks of the outside: small protocols, so that every part can be another's.
 
 class TokenCounter(Protocol):
@@ -1074,6 +1101,17 @@ class Labeller(Protocol):
         Raises:
             BackendError: the labels cannot be had now.
         """
+        ...
+
+
+class Observer(Protocol):
+    """**Protocol:** is told of each request once it is answered, in the thread of the request.
+
+    It should return at once; what it raises is logged and goes no further.
+    """
+
+    def observe(self, event: RequestEvent) -> None:
+        """Take note of a request."""
         ...
 
 
@@ -17226,79 +17264,6 @@ def nothing_to_change(request: Request) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.reporting: The account of a request: what became of each message, and the numbers.
-
-_NO_WORDS = "a flag keeps it, but its turn is cut and there are no words to quote"
-_NO_ROOM = "a flag keeps it, but the budget has no room for it"
-
-
-def make_report(
-    request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
-) -> Report:
-    """The report; totals that the caller knows better (tools, limits) are filled in there.
-
-    Args:
-        view, built: None if the input went through as it was.
-        overrun: what did not fit, if it went on anyway.
-        before: tokens of the input, list framing included.
-    """
-    before_each = request.transcript.tokens_before.view()
-    newest = np.array([e.tokens for e in request.entries[request.turn_start :]], dtype=np.int64)
-    tokens: Sequence[int] = np.concatenate([np.diff(before_each), newest])  # type: ignore[assignment]
-    counter, size = request.counter, len(request.entries)
-    fates = (
-        dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
-    )
-    lost = sorted(i for i in request.kept_by_flag if i not in fates)
-    mute = {i for i in lost if not spoken_text(request.messages[i])}
-    reasons = {
-        **(view.reasons if view else {}),
-        **{i: _NO_WORDS if i in mute else _NO_ROOM for i in lost},
-    }
-    lost = [i for i in lost if i not in mute]
-    scored = view.scored if view is not None else None
-    scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
-    return Report(
-        decisions=DecisionList(tokens, fates, scores, reasons),
-        tokens_before=before,
-        tokens_after=before if built is None else built.tokens,
-        budget=0,
-        tokenizer=counter.name,
-        estimated=not counter.exact,
-        profile=request.profile.name,
-        cut=view.cut if view else None,
-        recalled=sum(1 for f in fates.values() if f is Fate.RECALLED),
-        recall_reason=view.recall_reason if view else "",
-        certificate=view.certificate if view else None,
-        mended=tuple(built.mended) if built else (),
-        warnings=(
-            *request.flags.warnings,
-            *dict.fromkeys(request.notes),
-            *(view.warnings if view else ()),
-            *_lost_by_size(lost),
-            *_over_budget(overrun),
-        ),
-        violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
-        truncated=view.truncated if view else False,
-        infeasible=overrun,
-    )
-
-
-def _over_budget(overrun: Overrun | None) -> tuple[str, ...]:
-    if overrun is None:
-        return ()
-    return (f"what may not be cut takes {overrun.needed} tokens, {overrun.allowed} are allowed",)
-
-
-def _lost_by_size(lost: Sequence[int]) -> list[str]:
-    """What a flag keeps and the budget does not hold, in one sentence."""
-    if not lost:
-        return []
-    named = ", ".join(map(str, lost[:8])) + (", …" if len(lost) > 8 else "")
-    return [f"a flag keeps messages that the budget has no room for: {named}"]
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.usage_factor: How far our count of the last request was off, from what the provider reported of it.
 
 COUNTED_KEY = "eunoe_counted"
@@ -17483,6 +17448,199 @@ def placements_of(
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.observing: Telling an observer what became of a request; nothing of it reaches the request.
+
+class StageClock:
+    """The time that stages take; a stage met again adds to its time."""
+
+    def __init__(self) -> None:
+        self.milliseconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def mark(self, stage: str) -> None:
+        """A stage has ended."""
+        now = time.perf_counter()
+        taken = 1000 * (now - self._last)
+        self.milliseconds[stage] = self.milliseconds.get(stage, 0.0) + taken
+        self._last = now
+
+
+def no_mark(stage: str) -> None:
+    """Where nobody observes."""
+
+
+class ObserverDesk:
+    """Makes the event of each request and hands it over. Safe across threads.
+
+    Args:
+        observer: is told; a fault of its own is logged by its class, never raised.
+        prices: of models.
+    """
+
+    def __init__(self, observer: Observer, prices: PriceLookup) -> None:
+        self.observer = observer
+        self._prices = prices
+        self._lists = SentLists()
+
+    def tell(
+        self,
+        result: OrchestratorResult,
+        given: Sequence[Mapping[str, Any]],
+        *,
+        tools: object = None,
+        model_id: str | None = None,
+        session_id: str = "",
+        milliseconds: Mapping[str, float] | None = None,
+    ) -> None:
+        """Tell of one request.
+
+        Args:
+            result: of the request.
+            given: its messages before anything was chosen.
+            tools: schemas sent along.
+            model_id: the model.
+            session_id: the chat; what was sent before is known of chats with a name alone.
+            milliseconds: that each stage took.
+        """
+        try:
+            lost = cache_lost(self._lists, result, given, tools, model_id, session_id)
+            report = replace(result.report, cache_lost=lost)
+            event = request_event(
+                result, report, self._prices, model_id, session_id, milliseconds or {}
+            )
+            self.observer.observe(event)
+        except Exception as error:
+            logger.warning("the observer failed: %s", type(error).__name__)
+
+
+def request_event(
+    result: OrchestratorResult,
+    report: Report,
+    prices: PriceLookup,
+    model_id: str | None,
+    session_id: str,
+    milliseconds: Mapping[str, float],
+) -> RequestEvent:
+    """What an observer is told of a request; ``report`` may say more than that of the result."""
+    entry = enter_requests([result.forecast], model_id=model_id, prices=prices)
+    return RequestEvent(
+        report=report,
+        model_id=model_id or "",
+        session_id=session_id,
+        forecast=_forecast_figures(result),
+        ledger=entry.flat(),
+        milliseconds=dict(milliseconds),
+    )
+
+
+def cache_lost(
+    lists: SentLists,
+    result: OrchestratorResult,
+    given: Sequence[Mapping[str, Any]],
+    tools: object,
+    model_id: str | None,
+    session_id: str,
+    *,
+    remember: bool = True,
+) -> str:
+    """Why the provider must read anew what it had read before; empty if eunoe or nothing is why."""
+    if not session_id:
+        return ""
+    report = result.report
+    now = sent_list(
+        given,
+        result.placements,
+        report.decisions.sizes,
+        tools=tools,
+        tool_tokens=report.tool_tokens,
+    )
+    outlook = lists.follow(session_id, now, model_id=model_id or "", remember=remember)
+    return outlook.bust.describe() if outlook.bust is not None else ""
+
+
+def _forecast_figures(result: OrchestratorResult) -> dict[str, int]:
+    forecast = result.forecast
+    figures: dict[str, int] = {}
+    for name in ("sent", "untouched", "window"):
+        prompt = getattr(forecast, name)
+        figures |= {name: prompt.prompt, f"{name}_repeated": prompt.repeated}
+    return figures
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.reporting: The account of a request: what became of each message, and the numbers.
+
+_NO_WORDS = "a flag keeps it, but its turn is cut and there are no words to quote"
+_NO_ROOM = "a flag keeps it, but the budget has no room for it"
+
+
+def make_report(
+    request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
+) -> Report:
+    """The report; totals that the caller knows better (tools, limits) are filled in there.
+
+    Args:
+        view, built: None if the input went through as it was.
+        overrun: what did not fit, if it went on anyway.
+        before: tokens of the input, list framing included.
+    """
+    before_each = request.transcript.tokens_before.view()
+    newest = np.array([e.tokens for e in request.entries[request.turn_start :]], dtype=np.int64)
+    tokens: Sequence[int] = np.concatenate([np.diff(before_each), newest])  # type: ignore[assignment]
+    counter, size = request.counter, len(request.entries)
+    fates = (
+        dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
+    )
+    lost = sorted(i for i in request.kept_by_flag if i not in fates)
+    mute = {i for i in lost if not spoken_text(request.messages[i])}
+    reasons = {
+        **(view.reasons if view else {}),
+        **{i: _NO_WORDS if i in mute else _NO_ROOM for i in lost},
+    }
+    lost = [i for i in lost if i not in mute]
+    scored = view.scored if view is not None else None
+    scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
+    return Report(
+        decisions=DecisionList(tokens, fates, scores, reasons),
+        tokens_before=before,
+        tokens_after=before if built is None else built.tokens,
+        budget=0,
+        tokenizer=counter.name,
+        estimated=not counter.exact,
+        profile=request.profile.name,
+        cut=view.cut if view else None,
+        recalled=sum(1 for f in fates.values() if f is Fate.RECALLED),
+        recall_reason=view.recall_reason if view else "",
+        certificate=view.certificate if view else None,
+        mended=tuple(built.mended) if built else (),
+        warnings=(
+            *request.flags.warnings,
+            *dict.fromkeys(request.notes),
+            *(view.warnings if view else ()),
+            *_lost_by_size(lost),
+            *_over_budget(overrun),
+        ),
+        violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
+        truncated=view.truncated if view else False,
+        infeasible=overrun,
+    )
+
+
+def _over_budget(overrun: Overrun | None) -> tuple[str, ...]:
+    if overrun is None:
+        return ()
+    return (f"what may not be cut takes {overrun.needed} tokens, {overrun.allowed} are allowed",)
+
+
+def _lost_by_size(lost: Sequence[int]) -> list[str]:
+    """What a flag keeps and the budget does not hold, in one sentence."""
+    if not lost:
+        return []
+    named = ", ".join(map(str, lost[:8])) + (", …" if len(lost) > 8 else "")
+    return [f"a flag keeps messages that the budget has no room for: {named}"]
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.answering: From a request that was read and counted to the list that is sent, and the account of it.
 
 OnOverflow = Literal["raise", "truncate", "keep"]
@@ -17503,6 +17661,7 @@ class AskedRequest:
         chat: whose labels count that were made ahead; empty for none.
         expired: whether the time for scoring is over.
         notes: for the report's warnings.
+        mark: told when a stage has ended, for an observer.
     """
 
     policy: str
@@ -17515,6 +17674,7 @@ class AskedRequest:
     expired: Callable[[], bool]
     factor: float = 1.0
     notes: tuple[str, ...] = ()
+    mark: Callable[[str], None] = no_mark
 
     @property
     def room(self) -> int | None:
@@ -17760,6 +17920,7 @@ class ContextOrchestrator:
         embed_behind: a request has its history embedded; False leaves that to ``prepare``.
         labeller: a model that labels the history by its worth, when ``prepare`` is called.
         label_timeout: seconds that a request asks and waits for labels itself; None does not.
+        observer: is told of each request that is answered; never changes or fails one.
 
     Raises:
         SettingsError: a setting is not allowed.
@@ -17781,6 +17942,7 @@ class ContextOrchestrator:
         embed_behind: bool = True,
         labeller: Labeller | None = None,
         label_timeout: float | None = None,
+        observer: Observer | None = None,
     ) -> None:
         require_choice("on_overflow", on_overflow, OVERFLOW_CHOICES)
         check_parts(budget, settings, token_counter, flag_cap, embed_timeout, label_timeout)
@@ -17800,6 +17962,8 @@ class ContextOrchestrator:
             embed_behind=embed_behind,
             label_timeout=label_timeout,
         )
+
+        self._desk = None if observer is None else ObserverDesk(observer, self.prices)
 
     async def process(
         self,
@@ -17886,6 +18050,7 @@ class ContextOrchestrator:
         """
         name = self.settings.policy if policy is None else policy
         check_request(conversation, model_id, tools, output_reserve, name, budget)
+        clock = StageClock() if self._desk is not None else None
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         cap = self.budget if budget is None else budget
         limit, unpriced = allowed_by_price(cap, self.prices, model_id)
@@ -17899,10 +18064,22 @@ class ContextOrchestrator:
             chat=session_id or conversation.session_id or "",
             expired=expired if expired is not None else _never,
             notes=unpriced,
+            mark=clock.mark if clock is not None else no_mark,
         )
         if usage:
             asked = self._corrected(conversation, asked, usage)
-        return self._choose(conversation, asked)
+            asked.mark("correcting")
+        result = self._choose(conversation, asked)
+        if self._desk is not None and clock is not None:
+            self._desk.tell(
+                result,
+                conversation.raw,
+                tools=tools,
+                model_id=model_id,
+                session_id=asked.chat,
+                milliseconds=clock.milliseconds,
+            )
+        return result
 
     def _corrected(
         self, conversation: Conversation, asked: AskedRequest, usage: Mapping[str, Any]
@@ -17910,7 +18087,8 @@ class ContextOrchestrator:
         """The same, with what a report of the last request says of our count."""
 
         def replay(before: Conversation, factor: float) -> Replayed:
-            result = self._choose(before, replace(asked, factor=factor), learn=False)
+            earlier = replace(asked, factor=factor, mark=no_mark)
+            result = self._choose(before, earlier, learn=False)
             return Replayed(result.token_count, result.conversation is before)
 
         def count_answer(answer: Mapping[str, Any]) -> int:
@@ -17930,6 +18108,7 @@ class ContextOrchestrator:
             if known < finished:
                 transcript.grow(flags.entries[known:finished])
             newest, limit = flags.entries[finished:], asked.limit
+            asked.mark("reading")
             if flags.now.target or flags.now.full:
                 least = asked.in_all(forced_tokens(transcript, newest))
                 limit = limit_by_flags(limit, flags.now, self._flag_cap, least)
@@ -17950,6 +18129,7 @@ class ContextOrchestrator:
                 notes=list(asked.notes),
             )
             result = answer_request(conversation, request, asked, self.on_overflow)
+            asked.mark("choosing")
             if learn:
                 self._advisers.learn(transcript, newest, result.report.tokens_before, limit)
             return result

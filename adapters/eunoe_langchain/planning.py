@@ -15,6 +15,7 @@ from eunoe import (
     Conversation,
     EunoeError,
     Fate,
+    OrchestratorResult,
     Report,
     Settings,
     SettingsError,
@@ -24,6 +25,7 @@ from eunoe.domain.log import logger
 from eunoe.domain.profile import PROFILES
 from eunoe.domain.report import DecisionList
 from eunoe.domain.settings import POLICY_NAMES
+from eunoe.pipeline.observing import StageClock
 from eunoe_langchain.callers import CallersCounter, RunningCounter, running
 from eunoe_langchain.counters import named_counter, schema_text
 from eunoe_langchain.models import PlanModels
@@ -36,6 +38,7 @@ from eunoe_langchain.reading import (
     plan_dicts,
 )
 from eunoe_langchain.reasoning import without_old_reasoning
+from eunoe_langchain.watching import PlanWatch, watched_report
 from eunoe_langchain.writing import write_back
 
 OnOverflow = Literal["raise", "keep", "truncate"]
@@ -54,6 +57,7 @@ class PlanOptions:
         provider: the provider of the model that comes next, if a host knows it.
         model_hint: the model as a host names it, for its tokenizer alone.
         models: that are asked beside the words.
+        watch: whose chat it is, and who is told.
 
     Raises:
         SettingsError: ``max_tokens`` is not above 0, ``reserve_tokens`` is below 0.
@@ -72,6 +76,7 @@ class PlanOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)
     tools: tuple[dict[str, Any], ...] = ()
     models: PlanModels = field(default_factory=PlanModels)
+    watch: PlanWatch = field(default_factory=PlanWatch)
 
     def __post_init__(self) -> None:
         for name, least in (("max_tokens", 1), ("reserve_tokens", 0)):
@@ -86,6 +91,7 @@ class Outcome:
 
     messages: list[BaseMessage]
     report: Report
+    result: OrchestratorResult | None = None
 
 
 def plan(messages: Sequence[BaseMessage], options: PlanOptions) -> Outcome:
@@ -128,11 +134,12 @@ def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Out
         name = options.token_counter if isinstance(options.token_counter, str) else CALLERS_OWN
         knobs = _knobs_of(options.settings)
         orchestrator = _orchestrator(name, options.on_overflow, knobs, options.models)
+        clock = StageClock()
         if name != CALLERS_OWN:
-            return job.run(orchestrator, options.max_tokens)
+            return job.told(job.run(orchestrator, options.max_tokens), clock)
         counter = CallersCounter(options.token_counter, job.messages, job.planned)
         with running(counter):
-            return _plan_by_callers_counter(job, orchestrator, counter)
+            return job.told(_plan_by_callers_counter(job, orchestrator, counter), clock)
     except EunoeError:
         raise
     except Exception as error:
@@ -203,7 +210,7 @@ class _Job:
         options = self.options
         result = orchestrator.process_sync(
             Conversation.from_openai_messages(self.planned),
-            model_id=options.model_id or options.model_hint or model_name_in(self.messages),
+            model_id=self.model_id,
             profile=self.profile,
             tools=list(options.tools) or None,
             output_reserve=options.reserve_tokens or None,
@@ -214,7 +221,29 @@ class _Job:
         cut = result.report.cut
         if options.reasoning == "strip_before_cut" and cut is not None and cut.index:
             out = without_old_reasoning(out)
-        return Outcome(messages=out, report=result.report)
+        return Outcome(messages=out, report=result.report, result=result)
+
+    @property
+    def model_id(self) -> str | None:
+        options = self.options
+        return options.model_id or options.model_hint or model_name_in(self.messages)
+
+    def told(self, outcome: Outcome, clock: StageClock) -> Outcome:
+        """The outcome, once whoever watches has been told of it."""
+        clock.mark("planning")
+        watch, taken = self.options.watch, clock.milliseconds["planning"]
+        if outcome.result is None or not (watch.thread or watch.observer):
+            return outcome
+        report = watched_report(
+            watch,
+            outcome.result,
+            outcome.report,
+            self.planned,
+            self.options.tools,
+            self.model_id,
+            taken,
+        )
+        return replace(outcome, report=report)
 
 
 @lru_cache(maxsize=16)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, overload
@@ -13,7 +13,7 @@ from langchain_core.callbacks import (
 )
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.load.serializable import SerializedConstructor, SerializedNotImplemented
-from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage
+from langchain_core.messages import AnyMessage, BaseMessage
 from langchain_core.prompt_values import ChatPromptValueConcrete, StringPromptValue
 from langchain_core.runnables import (
     Runnable,
@@ -27,9 +27,11 @@ from pydantic import ConfigDict, Field, field_validator
 
 from eunoe import Report
 from eunoe_langchain.counters import check_counter
+from eunoe_langchain.graph_state import hook_update, messages_of_state
 from eunoe_langchain.inputs import to_messages
 from eunoe_langchain.models import PlanModels, as_embedder, as_labeller
 from eunoe_langchain.planning import OnOverflow, PlanOptions, Reasoning, check_settings, plan
+from eunoe_langchain.watching import PlanWatch, check_observer, thread_name
 
 if TYPE_CHECKING:
     from eunoe_langchain.middleware import HistoryOptimizerMiddleware
@@ -71,6 +73,9 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             ``embed_timeout`` seconds for its question.
         embed_in_request: embed what is missing at once, however long it takes; for models in this
             process, and where each request has a process of its own.
+        observer: is told of each request (``observe(event)``, see ``eunoe.Observer``): its report,
+            its figures, no text. What it raises is logged. A thread that the config names
+            (``thread_id``, ``session_id``) is told of with why its prompt cache was lost.
         labeller: a chat model that labels the history by its worth to the question, in the request,
             or a labeller of ``eunoe_backends``; it is waited for ``label_timeout`` seconds.
     """
@@ -89,6 +94,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     embed_timeout: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     labeller: Any = None
     label_timeout: float = Field(default=20.0, gt=0, allow_inf_nan=False)
+    observer: Any = None
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
@@ -108,6 +114,12 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     @classmethod
     def _check_models(cls, value: Any, info: Any) -> Any:
         (as_embedder if info.field_name == "embedder" else as_labeller)(value)
+        return value
+
+    @field_validator("observer")
+    @classmethod
+    def _check_observer(cls, value: Any) -> Any:
+        check_observer(value)
         return value
 
     @property
@@ -131,9 +143,9 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         return ["eunoe_langchain"]
 
     def to_json(self) -> SerializedConstructor | SerializedNotImplemented:
-        """The form for ``dumps``; counters that are no names, and models, cannot be written."""
-        models = self.embedder is not None or self.labeller is not None
-        if models or not isinstance(self.token_counter, str):
+        """The form for ``dumps``; counters that are no names, and objects, cannot be written."""
+        others = (self.embedder, self.labeller, self.observer)
+        if any(x is not None for x in others) or not isinstance(self.token_counter, str):
             return self.to_json_not_implemented()
         return super().to_json()
 
@@ -170,11 +182,16 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     def explain(
         self,
         input: LanguageModelInput,  # noqa: A002  # LangChain's name
+        config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> Report:
-        """What would be sent, shrunk and dropped, and why; no callbacks, never a BudgetError."""
+        """What would be sent, shrunk and dropped, and why; no callbacks, never a BudgetError.
+
+        In a thread that the config names, also why the provider's prompt cache would be lost.
+        """
         self._check_keywords(kwargs)
-        options = self._options(**kwargs, on_overflow="keep")
+        watch = PlanWatch(thread=thread_name(config), looks_only=True)
+        options = self._options(**kwargs, on_overflow="keep", watch=watch)
         return plan(to_messages(input), options).report
 
     def on_key(self, key: str = "messages") -> Runnable[dict[str, Any], dict[str, Any]]:
@@ -189,10 +206,10 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         """
 
         def view(state: Any) -> dict[str, Any]:
-            return _hook_update(self.invoke(_messages_of(state)), rewrite=rewrite)
+            return hook_update(self.invoke(messages_of_state(state)), rewrite=rewrite)
 
         async def aview(state: Any) -> dict[str, Any]:
-            return _hook_update(await self.ainvoke(_messages_of(state)), rewrite=rewrite)
+            return hook_update(await self.ainvoke(messages_of_state(state)), rewrite=rewrite)
 
         return RunnableLambda(view, aview, name=f"{self.get_name()}Hook")
 
@@ -262,6 +279,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
                 labeller=as_labeller(self.labeller),
                 label_timeout=self.label_timeout if self.labeller is not None else None,
             ),
+            "watch": PlanWatch(thread=thread_name(), observer=self.observer),
         }
         return PlanOptions(**{**given, **changes})
 
@@ -298,19 +316,3 @@ def optimize_messages(
     """
     optimizer = HistoryOptimizer(**options)
     return optimizer if messages is None else optimizer.invoke(messages)
-
-
-def _messages_of(state: Any) -> list[BaseMessage]:
-    """The messages of a graph's state, be it a mapping, a model or the list itself."""
-    if isinstance(state, list):
-        return state
-    found = state["messages"] if isinstance(state, Mapping) else state.messages
-    return list(found)
-
-
-def _hook_update(view: list[BaseMessage], *, rewrite: bool) -> dict[str, Any]:
-    if not rewrite:
-        return {"llm_input_messages": view}
-    from langgraph.graph.message import REMOVE_ALL_MESSAGES
-
-    return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *view]}

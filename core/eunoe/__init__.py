@@ -10,7 +10,8 @@ from eunoe.domain.errors import (
     EunoeError,
     SettingsError,
 )
-from eunoe.domain.ports import Embedder, Labeller
+from eunoe.domain.event import RequestEvent
+from eunoe.domain.ports import Embedder, Labeller, Observer
 from eunoe.domain.profile import PROFILES, ProviderProfile
 from eunoe.domain.report import (
     Certificate,
@@ -53,11 +54,13 @@ __all__ = [
     "Ledger",
     "ModelPrice",
     "ModelPricingTable",
+    "Observer",
     "OrchestratorResult",
     "PipelineMemory",
     "Placement",
     "ProviderProfile",
     "Report",
+    "RequestEvent",
     "Settings",
     "SettingsError",
     "TokenBudget",

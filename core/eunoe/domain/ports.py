@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from eunoe.domain.event import RequestEvent
+
 
 class TokenCounter(Protocol):
     """**Protocol:** counts the tokens of plain text. Synchronous, pure, safe across threads."""
@@ -81,4 +83,15 @@ class Labeller(Protocol):
         Raises:
             BackendError: the labels cannot be had now.
         """
+        ...
+
+
+class Observer(Protocol):
+    """**Protocol:** is told of each request once it is answered, in the thread of the request.
+
+    It should return at once; what it raises is logged and goes no further.
+    """
+
+    def observe(self, event: RequestEvent) -> None:
+        """Take note of a request."""
         ...

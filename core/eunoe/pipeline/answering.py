@@ -17,6 +17,7 @@ from eunoe.pipeline.continuity import declared_cut
 from eunoe.pipeline.fitting import fit_view, list_tokens, shorten_turn
 from eunoe.pipeline.forecasting import forecast_of
 from eunoe.pipeline.ground import nothing_to_change
+from eunoe.pipeline.observing import no_mark
 from eunoe.pipeline.policies import decide_in_time, whole_view
 from eunoe.pipeline.reporting import make_report
 from eunoe.pipeline.request import Request
@@ -41,6 +42,7 @@ class AskedRequest:
         chat: whose labels count that were made ahead; empty for none.
         expired: whether the time for scoring is over.
         notes: for the report's warnings.
+        mark: told when a stage has ended, for an observer.
     """
 
     policy: str
@@ -53,6 +55,7 @@ class AskedRequest:
     expired: Callable[[], bool]
     factor: float = 1.0
     notes: tuple[str, ...] = ()
+    mark: Callable[[str], None] = no_mark
 
     @property
     def room(self) -> int | None:

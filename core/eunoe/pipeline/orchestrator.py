@@ -11,7 +11,7 @@ from typing import Any
 from eunoe.domain.budget import Budget, TokenBudget
 from eunoe.domain.checking import require_choice, require_number
 from eunoe.domain.conversation import Conversation
-from eunoe.domain.ports import Embedder, Labeller, TokenCounter
+from eunoe.domain.ports import Embedder, Labeller, Observer, TokenCounter
 from eunoe.domain.profile import profile_of
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import make_advisers
@@ -21,6 +21,7 @@ from eunoe.pipeline.forecasting import allowed_by_price
 from eunoe.pipeline.ground import limit_by_flags, model_counter, settings_by_flags
 from eunoe.pipeline.intake import take_in
 from eunoe.pipeline.memory import count_entries
+from eunoe.pipeline.observing import ObserverDesk, StageClock, no_mark
 from eunoe.pipeline.preparing import prepare_chat
 from eunoe.pipeline.request import Request
 from eunoe.pipeline.result import OrchestratorResult
@@ -62,6 +63,7 @@ class ContextOrchestrator:
         embed_behind: a request has its history embedded; False leaves that to ``prepare``.
         labeller: a model that labels the history by its worth, when ``prepare`` is called.
         label_timeout: seconds that a request asks and waits for labels itself; None does not.
+        observer: is told of each request that is answered; never changes or fails one.
 
     Raises:
         SettingsError: a setting is not allowed.
@@ -83,6 +85,7 @@ class ContextOrchestrator:
         embed_behind: bool = True,
         labeller: Labeller | None = None,
         label_timeout: float | None = None,
+        observer: Observer | None = None,
     ) -> None:
         require_choice("on_overflow", on_overflow, OVERFLOW_CHOICES)
         check_parts(budget, settings, token_counter, flag_cap, embed_timeout, label_timeout)
@@ -102,6 +105,8 @@ class ContextOrchestrator:
             embed_behind=embed_behind,
             label_timeout=label_timeout,
         )
+
+        self._desk = None if observer is None else ObserverDesk(observer, self.prices)
 
     async def process(
         self,
@@ -188,6 +193,7 @@ class ContextOrchestrator:
         """
         name = self.settings.policy if policy is None else policy
         check_request(conversation, model_id, tools, output_reserve, name, budget)
+        clock = StageClock() if self._desk is not None else None
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         cap = self.budget if budget is None else budget
         limit, unpriced = allowed_by_price(cap, self.prices, model_id)
@@ -201,10 +207,22 @@ class ContextOrchestrator:
             chat=session_id or conversation.session_id or "",
             expired=expired if expired is not None else _never,
             notes=unpriced,
+            mark=clock.mark if clock is not None else no_mark,
         )
         if usage:
             asked = self._corrected(conversation, asked, usage)
-        return self._choose(conversation, asked)
+            asked.mark("correcting")
+        result = self._choose(conversation, asked)
+        if self._desk is not None and clock is not None:
+            self._desk.tell(
+                result,
+                conversation.raw,
+                tools=tools,
+                model_id=model_id,
+                session_id=asked.chat,
+                milliseconds=clock.milliseconds,
+            )
+        return result
 
     def _corrected(
         self, conversation: Conversation, asked: AskedRequest, usage: Mapping[str, Any]
@@ -212,7 +230,8 @@ class ContextOrchestrator:
         """The same, with what a report of the last request says of our count."""
 
         def replay(before: Conversation, factor: float) -> Replayed:
-            result = self._choose(before, replace(asked, factor=factor), learn=False)
+            earlier = replace(asked, factor=factor, mark=no_mark)
+            result = self._choose(before, earlier, learn=False)
             return Replayed(result.token_count, result.conversation is before)
 
         def count_answer(answer: Mapping[str, Any]) -> int:
@@ -232,6 +251,7 @@ class ContextOrchestrator:
             if known < finished:
                 transcript.grow(flags.entries[known:finished])
             newest, limit = flags.entries[finished:], asked.limit
+            asked.mark("reading")
             if flags.now.target or flags.now.full:
                 least = asked.in_all(forced_tokens(transcript, newest))
                 limit = limit_by_flags(limit, flags.now, self._flag_cap, least)
@@ -252,6 +272,7 @@ class ContextOrchestrator:
                 notes=list(asked.notes),
             )
             result = answer_request(conversation, request, asked, self.on_overflow)
+            asked.mark("choosing")
             if learn:
                 self._advisers.learn(transcript, newest, result.report.tokens_before, limit)
             return result

@@ -1,0 +1,104 @@
+"""An observer is told of each request, and no request is told of an observer."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from eunoe import (
+    BudgetError,
+    ContextOrchestrator,
+    Conversation,
+    Ledger,
+    RequestEvent,
+    TokenBudget,
+)
+
+SECRET = "xylophone"
+
+
+class Notebook:
+    def __init__(self) -> None:
+        self.events: list[RequestEvent] = []
+
+    def observe(self, event: RequestEvent) -> None:
+        self.events.append(event)
+
+
+def make_chat(turns: int, system: str = f"Be brief, {SECRET}.") -> list[dict[str, Any]]:
+    chat = [{"role": "system", "content": system}]
+    for turn in range(turns):
+        chat.append({"role": "user", "content": f"Question {turn} {SECRET}: " + "more " * 30})
+        chat.append({"role": "assistant", "content": f"Answer {turn} {SECRET}: " + "fine " * 90})
+    return [*chat, {"role": "user", "content": f"And {SECRET}?"}]
+
+
+def process(observer: Any, chat: Any, budget: int = 4000, **more: Any) -> Any:
+    engine = ContextOrchestrator(TokenBudget(budget), observer=observer)
+    return engine.process_sync(Conversation.from_openai_messages(chat), model_id="gpt-4o", **more)
+
+
+def test_an_event_holds_the_figures_of_the_request_and_no_text() -> None:
+    notebook = Notebook()
+    result = process(notebook, make_chat(60), session_id="c")
+    (event,) = notebook.events
+    assert event.report.to_dict() == result.report.to_dict()
+    assert (event.model_id, event.session_id) == ("gpt-4o", "c")
+    assert event.forecast["sent"] == result.token_count
+    assert event.forecast["untouched"] > event.forecast["sent"]
+    entry = Ledger.from_flat(event.ledger)
+    assert entry.estimated.sent.prompt == result.token_count
+    assert entry.estimated.sent.cost > 0
+    assert list(event.milliseconds) == ["reading", "choosing"]
+    assert min(event.milliseconds.values()) >= 0
+    assert SECRET not in repr(event)
+    assert SECRET not in str(event.report.to_dict())
+
+
+def test_what_is_sent_is_the_same_with_and_without() -> None:
+    chat = make_chat(60)
+    watched, alone = process(Notebook(), chat), process(None, chat)
+    assert watched.report.to_dict() == alone.report.to_dict()
+    assert watched.conversation == alone.conversation
+
+
+def test_a_fault_of_the_observer_is_logged_without_its_words(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken:
+        def observe(self, event: RequestEvent) -> None:
+            raise RuntimeError(SECRET)
+
+    with caplog.at_level(logging.DEBUG, "eunoe"):
+        assert process(Broken(), make_chat(3)).token_count
+    assert "the observer failed: RuntimeError" in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_a_lost_prompt_cache_is_told_of_chats_with_a_name() -> None:
+    notebook = Notebook()
+    engine = ContextOrchestrator(TokenBudget(8000), observer=notebook)
+    for turns, system in ((14, "It is 10:01."), (15, "It is 10:02."), (16, "It is 10:02.")):
+        for session in ("c", None):
+            chat = Conversation.from_openai_messages(make_chat(turns, system))
+            engine.process_sync(chat, session_id=session)
+    told = [(event.session_id, event.report.cache_lost) for event in notebook.events]
+    lost = "the system prompt changed at byte 10"
+    assert told == [("c", ""), ("", ""), ("c", lost), ("", ""), ("c", ""), ("", "")]
+    assert f"prompt cache lost: {lost}" in notebook.events[2].report.explain()
+
+
+def test_a_report_of_usage_is_one_event_with_a_stage_of_its_own() -> None:
+    notebook, chat = Notebook(), make_chat(60)
+    process(notebook, chat, usage={"prompt_tokens": 4800})
+    (event,) = notebook.events
+    assert list(event.milliseconds) == ["correcting", "reading", "choosing"]
+
+
+def test_a_refused_request_is_no_event() -> None:
+    notebook = Notebook()
+    with pytest.raises(BudgetError):
+        process(notebook, make_chat(3), budget=10)
+    assert notebook.events == []
