@@ -1,16 +1,22 @@
-"""Where ledgers are kept: in memory, or in a file to which lines are only ever added."""
+"""Where ledgers are kept: in memory, or in a file to which lines are added, summed up now and then."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import stat
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 from eunoe.domain.log import logger
 from eunoe.stages.accounting import Ledger
+from eunoe_backends.price_sources import write_whole
+
+_HEADER_BYTES = 200
 
 
 class LedgerStore(Protocol):
@@ -77,20 +83,25 @@ class InMemoryLedgerStore:
 class JsonLinesLedgerStore:
     """Ledgers in a text file: a line of JSON for each entry, which several processes may add.
 
-    A line that cannot be read, such as a torn last one, is passed over.
+    A line that cannot be read, such as a torn last one, is passed over. A file that has grown large
+    is written anew with one line for each chat; whoever reads meanwhile sees the old file or the
+    new one. That needs file locks, which Windows has not: there it only grows.
 
     Args:
         path: the file; it and its folder are made at the first entry.
+        compact_bytes: size above which entries are summed up; the next time at twice the size that
+            is left then, if that is more. 0 never does.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, compact_bytes: int = 4_000_000) -> None:
         self.path = Path(path).expanduser()
+        self._compact_bytes = compact_bytes
         self._lock = threading.Lock()
         self._failed = False
 
     def add(self, chat: str, entry: Ledger) -> None:
         """Append a line; a fault is logged once and costs the entry."""
-        line = json.dumps({"chat": chat, **entry.to_dict()}) + "\n"
+        line = _ledger_line(chat, entry)
         with self._lock:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,17 +113,54 @@ class JsonLinesLedgerStore:
                 self._failed = True
 
     def _append(self, line: bytes) -> None:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
-        handle = os.open(self.path, flags, 0o600)
+        handle = self._open_locked()
         try:
             size = os.fstat(handle).st_size
             if size:
                 os.lseek(handle, size - 1, os.SEEK_SET)
                 if os.read(handle, 1) != b"\n":  # a torn line: end it, so that only it is lost
                     line = b"\n" + line
-            os.write(handle, line)
+            while line:
+                line = line[os.write(handle, line) :]
+            if self._is_large(handle):
+                self._compact()
         finally:
-            os.close(handle)
+            os.close(handle)  # and the lock with it
+
+    def _open_locked(self) -> int:
+        """The file, locked against other writers; opened again if one of them replaced it."""
+        while True:
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
+            handle = os.open(self.path, flags, 0o600)
+            try:
+                if _lock_file(handle) and not _is_the_file(handle, self.path):
+                    os.close(handle)
+                    continue
+            except BaseException:
+                os.close(handle)
+                raise
+            return handle
+
+    def _is_large(self, handle: int) -> bool:
+        size = os.fstat(handle).st_size
+        if not 0 < self._compact_bytes < size or not _has_locks():
+            return False
+        os.lseek(handle, 0, os.SEEK_SET)
+        first = os.read(handle, _HEADER_BYTES).partition(b"\n")[0]
+        left = 0
+        with suppress(ValueError, TypeError, KeyError):
+            left = int(json.loads(first)["compacted_bytes"])
+        return size > 2 * left
+
+    def _compact(self) -> None:
+        """Write the file anew, a line for each chat. Only under the lock."""
+        lines = [_ledger_line(chat, ledger) for chat, ledger in self.chats().items()]
+        size = sum(map(len, lines))
+        header = json.dumps({"compacted_bytes": size}) + "\n"
+        place = self.path.resolve()  # a link stays a link
+        mode = stat.S_IMODE(place.stat().st_mode)
+        write_whole(place, header + "".join(lines))
+        place.chmod(mode)
 
     def _entries(self) -> Iterator[tuple[str, Ledger]]:
         try:
@@ -136,6 +184,30 @@ class JsonLinesLedgerStore:
         for name, entry in self._entries():
             found[name] = found.get(name, Ledger()) + entry
         return {name: found[name] for name in sorted(found)}
+
+
+def _has_locks() -> bool:
+    return os.name == "posix"
+
+
+def _lock_file(handle: int) -> bool:
+    """Wait for the lock of a file; False where there are none. It ends when the file is closed."""
+    if not _has_locks():
+        return False
+    fcntl: Any = importlib.import_module("fcntl")
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    return True
+
+
+def _is_the_file(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _ledger_line(chat: str, ledger: Ledger) -> str:
+    return json.dumps({"chat": chat, **ledger.to_dict()}) + "\n"
 
 
 def _read_ledger_line(line: str) -> list[tuple[str, Ledger]]:

@@ -21,7 +21,7 @@ _HEADINGS = (
     "cost",
     "untouched",
     "plain\nwindow",
-    "saved",
+    "saved on\nuntouched",
 )
 
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Prints the ledger of each chat and of all together. Figures that are estimated have a ≈ "
         "before them; those that a provider reported have none. What an untouched chat and a plain "
-        "window would have cost is always an estimate."
+        "window would have taken for the same requests is always an estimate."
     )
     parser.add_argument(
         "file",
@@ -123,7 +123,11 @@ def _notes(total: Ledger) -> list[str]:
     from eunoe.stages.accounting import money_text
 
     measured, estimated = total.measured.sent, total.estimated.sent
-    lines = []
+    ways = total.total
+    lines = [
+        f"the same requests in tokens: sent {ways.sent.prompt:,}, untouched "
+        f"≈{ways.untouched.prompt:,}, plain window ≈{ways.window.prompt:,}"
+    ]
     if measured.requests and estimated.requests:
         lines.append(
             f"measured: {_requests(measured.requests)}, {measured.prompt:,} tokens, "
