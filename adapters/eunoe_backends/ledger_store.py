@@ -1,4 +1,4 @@
-"""Where ledgers are kept: in memory, or in a file to which lines are added, summed up now and then."""
+"""Where ledgers are kept: in memory, or in a file to which lines are added and summed up."""
 
 from __future__ import annotations
 

@@ -124,10 +124,9 @@ def _notes(total: Ledger) -> list[str]:
 
     measured, estimated = total.measured.sent, total.estimated.sent
     ways = total.total
-    lines = [
-        f"the same requests in tokens: sent {ways.sent.prompt:,}, untouched "
-        f"≈{ways.untouched.prompt:,}, plain window ≈{ways.window.prompt:,}"
-    ]
+    about = "" if total.is_measured else "≈"
+    three = f"sent {about}{ways.sent.prompt:,}, untouched ≈{ways.untouched.prompt:,}"
+    lines = [f"the same requests in tokens: {three}, plain window ≈{ways.window.prompt:,}"]
     if measured.requests and estimated.requests:
         lines.append(
             f"measured: {_requests(measured.requests)}, {measured.prompt:,} tokens, "

@@ -53,7 +53,7 @@ def test_the_table(eunoe, file):
     assert rows["(no chat"][2:] == ["1", "≈8,000", "≈6,000", "-", "-", "-", "-"]
     assert rows["all"][1:3] == ["4", "≈32,000"]
     assert (
-        "the same requests in tokens: sent 32,000, untouched ≈1,600,000, plain window ≈32,000"
+        "the same requests in tokens: sent ≈32,000, untouched ≈1,600,000, plain window ≈32,000"
     ) in out
     assert "measured: 1 request, 8,000 tokens, $0.007; estimated: 3 requests" in out
     assert "1 request without a known price: tokens only" in out
