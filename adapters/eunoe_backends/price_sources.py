@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +238,8 @@ def find_prices(
 
     Args:
         own_file: JSON; see ``read_price_file``.
-        live: asked once; make the table anew to ask again.
+        live: asked once; make the table anew to ask again. What it does not tell, long prompts that
+            cost more and the smallest prefix that is cached, is that of the list.
         aliases: own name of a model -> the name under which its price is known.
 
     Raises:
@@ -245,7 +247,24 @@ def find_prices(
     """
     table = list_prices()
     if live is not None:
-        table = table.merged(live.table())
+        table = table.merged(_with_list_details(live.table(), table))
     if own_file is not None:
         table = table.merged(read_price_file(own_file))
     return table.with_aliases(aliases) if aliases else table
+
+
+def _with_list_details(live: ModelPricingTable, known: ModelPricingTable) -> ModelPricingTable:
+    """The live prices with what only the list tells of the same models."""
+    entries = {}
+    for name, price in live.entries.items():
+        listed = known.get(name)
+        entries[name] = price
+        if listed is not None:
+            entries[name] = replace(
+                price,
+                long_from=listed.long_from,
+                long_input=listed.long_input,
+                long_output=listed.long_output,
+                cache_from=listed.cache_from,
+            )
+    return ModelPricingTable(entries, live.aliases, live.source)

@@ -173,6 +173,27 @@ def test_an_own_file_goes_over_live_prices_and_these_over_the_list(listing, cloc
     assert find_prices() == list_prices()
 
 
+def test_live_prices_count_under_the_makers_own_name_too(listing, clock):
+    table = find_prices(
+        live=OpenRouterPrices(url=listing.url, clock=clock), aliases={"a": "gpt-4o"}
+    )
+    assert list_prices().get("gpt-4o").input != 3
+    assert table.get("gpt-4o").input == table.get("a").input == 3
+    assert table.get("gpt-4o-2024-05-13") == list_prices().get("gpt-4o-2024-05-13")
+
+
+def test_what_live_prices_do_not_tell_is_that_of_the_list(listing, clock):
+    pricing = {"prompt": "0.000007", "completion": "0.00003"}
+    rows = [{"id": "openai/gpt-5.4", "pricing": pricing}, {"id": "groq/new", "pricing": pricing}]
+    listing.body = json.dumps({"data": rows}).encode()
+    table = find_prices(live=OpenRouterPrices(url=listing.url, clock=clock))
+    price, listed = table.get("gpt-5.4"), list_prices().get("gpt-5.4")
+    assert (price.input, price.output) == (7, 30)
+    assert price.long_from == listed.long_from == 272_000
+    assert price.cache_from == listed.cache_from
+    assert table.get("groq/new").long_from == 0
+
+
 @pytest.mark.parametrize("text", [None, "nonsense", "[3]", '{"m": {"input": -1, "output": 1}}'])
 def test_a_wrong_own_file_is_refused(tmp_path, text):
     file = tmp_path / "own.json"

@@ -17,6 +17,7 @@ from eunoe.stages.accounting.model_names import (
 from eunoe.stages.accounting.price import PICODOLLARS, ModelPrice, TokenUse, request_cost
 
 FREE_MODEL_PRICE = ModelPrice(input=0.0, output=0.0)
+_MOST_ALIASES = 4
 _PRICE_FIELDS = frozenset(f.name for f in fields(ModelPrice))
 _LONG_PRICE_NAMES = {
     "input_price_per_1m": "input",
@@ -79,8 +80,9 @@ class ModelPricingTable:
 
     def merged(self, other: ModelPricingTable) -> ModelPricingTable:
         """This table with another laid over it: the other's entries and aliases win."""
+        kept = {n: price for n, price in self.entries.items() if n not in other.aliases}
         return ModelPricingTable(
-            {**self.entries, **other.entries},
+            {**kept, **other.entries},
             {**self.aliases, **other.aliases},
             ", ".join(dict.fromkeys(s for s in (other.source, self.source) if s)),
         )
@@ -110,15 +112,15 @@ class ModelPricingTable:
         found = self._named(names)
         return self._fitting(names) if found is None else found
 
-    def _named(self, names: tuple[str, ...]) -> ModelPrice | None:
-        """By name or alias; an alias of an alias is none."""
+    def _named(self, names: tuple[str, ...], steps: int = _MOST_ALIASES) -> ModelPrice | None:
+        """By name or alias; an alias may name another one, a few times."""
         for name in names:
             if "*" not in name and (price := self.entries.get(name)) is not None:
                 return price
-            if (target := self.aliases.get(name)) is not None:
+            target = self.aliases.get(name)
+            if target is not None and steps:
                 others = model_name_candidates(target)
-                exact = (self.entries[n] for n in others if n in self.entries and "*" not in n)
-                price = next(exact, None) or self._fitting(others)
+                price = self._named(others, steps - 1) or self._fitting(others)
                 if price is not None:
                     return price
         return None

@@ -86,10 +86,16 @@ def test_aliases_can_be_added():
     assert table.get("chef") == table.get("openrouter/chef")
 
 
-def test_an_alias_of_an_alias_or_of_nothing_is_no_price():
-    table = ModelPricingTable({"m": priced(1)}, {"a": "b", "b": "m", "c": "nothing", "d": "d"})
-    assert table.get("a") is None
-    assert table.get("b").input == 1
+def test_an_alias_laid_over_a_price_wins():
+    table = TABLE.merged(ModelPricingTable({"openai/gpt-4": priced(1)}, {"gpt-4": "openai/gpt-4"}))
+    assert table.get("gpt-4").input == table.get("openai/gpt-4").input == 1
+
+
+def test_an_alias_may_name_another_but_not_itself_nor_nothing():
+    names = {"a": "b", "b": "m", "c": "nothing", "d": "d", "e": "f", "f": "e"}
+    table = ModelPricingTable({"m": priced(1)}, names)
+    assert table.get("a").input == table.get("b").input == 1
+    assert table.get("e") is None
     assert table.get("c") is None
     assert table.get("d") is None
 
