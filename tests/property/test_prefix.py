@@ -40,12 +40,12 @@ def lasting(messages: list[Raw], result: OrchestratorResult) -> list[str]:
     asked = [i for i, m in enumerate(messages) if asks(m)]
     kept = []
     for placement in result.placements:
-        if placement.index is None and placement.message["role"] == "user":
-            continue
         if asked and placement.index is not None and placement.index >= asked[-1]:
             break
-        kept.append(bytes_of(placement.message))
-    return kept
+        kept.append(placement)
+    while kept and kept[-1].index is None and kept[-1].message["role"] == "user":
+        kept.pop()
+    return [bytes_of(placement.message) for placement in kept]
 
 
 @settings(max_examples=60)

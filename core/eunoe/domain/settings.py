@@ -27,6 +27,7 @@ _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "recall_tokens": (0, 1_000_000),
     "recall_share": (0.0, 0.95),
     "reserve_share": (0.0, 0.5),
+    "carry_share": (0.0, 0.5),
     "deep_recall_share": (0.0, 0.95),
     "recall_worth": (0.1, 1.0),
     "recall_floor": (0.0, 1.0),
@@ -55,6 +56,9 @@ class Settings:
             which no more is recalled: a question that few messages speak to takes fewer tokens.
         recall_share: share of the room that it may take where that is more, in [0, 0.95].
         reserve_share: share of the room that the window leaves free for recall, in [0, 0.5].
+        carry_share: share of the room beside the system messages, in [0, 0.5], for messages that a
+            cut carries over in a chat that acts through tools: those that hold the most ids, codes
+            and names.
         deep_recall_share: share of the room that it may take at most, in [0, 0.95]: if the room
             beside the window holds too little of what is relevant, the window makes room for that
             one turn.
@@ -88,6 +92,7 @@ class Settings:
     recall_worth: float = 0.97
     recall_share: float = 0.15
     reserve_share: float = 0.2
+    carry_share: float = 0.3
     deep_recall_share: float = 0.87
     recall_floor: float = 0.005
     cost_exponent: float = 0.75

@@ -189,3 +189,19 @@ def put_block(
     raw = user_message(block)
     slots.insert(place, Slot(None, raw, read(raw), True, Fate.RECALLED, most_tokens=most_tokens))
     return slots
+
+
+def carry_block(
+    slots: Sequence[Slot], start: int, block: str, read: ReadMessage, *, most_tokens: int
+) -> list[Slot]:
+    """The slots with a quoted block where the window begins: before the first from ``start`` on.
+
+    Args:
+        most_tokens: an upper bound of the block's tokens as a message.
+    """
+    place = next(
+        (k for k, s in enumerate(slots) if s.index is not None and s.index >= start), len(slots)
+    )
+    raw = user_message(block)
+    slot = Slot(None, raw, read(raw), True, Fate.RECALLED, most_tokens=most_tokens)
+    return [*slots[:place], slot, *slots[place:]]

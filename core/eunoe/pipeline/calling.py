@@ -22,12 +22,6 @@ from eunoe.stages.selection.value_coverage import ValueObjective
 _RELEVANCE_OVER_VALUES = 3.0
 """What the most relevant candidate is worth, in units of the values of an average one."""
 _VALUES_EXPONENT = 0.5
-_ACTING_SHARE = 0.25
-
-
-def acts_by_tools(transcript: Transcript) -> bool:
-    """Whether at least a quarter of the finished messages are calls or results."""
-    return transcript.tool_messages >= max(1.0, _ACTING_SHARE * len(transcript.entries))
 
 
 def select_for_calls(
@@ -50,7 +44,7 @@ def select_for_calls(
     weight = rows.weights(len(rows))
     for atom in request.systems_before(request.turn_start):
         weight[rows.of(atom.first)] = 0.0  # always in view
-    held = [_held_values(rows, transcript.atoms[k]) for k in places.tolist()]
+    held = [held_values(rows, transcript.atoms[k]) for k in places.tolist()]
     average = sum(float(weight[numbers].sum()) for numbers in held) / max(1, len(held))
     own = worth * (_RELEVANCE_OVER_VALUES / max(1e-12, float(worth.max(initial=0.0))))
     candidates = SelectionCandidates.of(own, cost, budget)
@@ -64,7 +58,7 @@ def select_for_calls(
     return selection_from(candidates, (), budget, run_greedy(walk, _VALUES_EXPONENT))
 
 
-def _held_values(rows: ValueRows, atom: Atom) -> list[int]:
+def held_values(rows: ValueRows, atom: Atom) -> list[int]:
     """Numbers of the values that an atom holds."""
     if len(atom.indices) == 1:
         return rows.of(atom.first)

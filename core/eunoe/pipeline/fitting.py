@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from eunoe.domain.atom import Atom
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.message import Message
@@ -45,6 +47,10 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         loose.sort(key=lambda k: scored.of(view.quoted[k]) if scored else 0.0)
         gone = set(_first_to_free(request, [view.quoted[k] for k in loose], excess))
         view.quoted = [a for a in view.quoted if a not in gone]
+        return True
+    if view.carried:
+        view.carried = []
+        view.cut = replace(view.cut, declared=True) if view.cut else None
         return True
     body = [a for a in view.in_place if not a.system and kept.isdisjoint(a.indices)]
     if body and view.ranked and view.scored is not None:

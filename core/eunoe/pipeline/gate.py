@@ -5,6 +5,7 @@ Recall costs money and attention: it happens only when the window lacks what the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,8 +23,8 @@ class RecallNeed:
     scored: Scored | None = None
 
 
-def need_of_recall(request: Request, start: int) -> RecallNeed:
-    """The need of the current question for messages before ``start``.
+def need_of_recall(request: Request, start: int, carried: Sequence[int] = ()) -> RecallNeed:
+    """The need of the current question for messages before ``start``, ``carried`` ones apart.
 
     The history is scored only if the question could need it at all.
     """
@@ -45,8 +46,9 @@ def need_of_recall(request: Request, start: int) -> RecallNeed:
         start,
         upto=request.turn_start,
         relevance=scored.answer,
+        carried=carried,
     )
-    if not coverage.open:
+    if not coverage.open or (carried and not coverage.sure):
         return RecallNeed("none", "the window holds what the question needs", scored)
     if coverage.by_meaning:
         why = "an older message is closer in meaning to the question than the window"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from eunoe.domain.atom import Atom
 from eunoe.domain.message import Message
 from eunoe.domain.report import Certificate
 from eunoe.pipeline.arrangement import spoken_text
-from eunoe.pipeline.calling import acts_by_tools, select_for_calls
+from eunoe.pipeline.calling import select_for_calls
 from eunoe.pipeline.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
 from eunoe.pipeline.lifting import lift_by_cues
 from eunoe.pipeline.request import Request
@@ -138,7 +138,14 @@ def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.
 
 
 def choose_atoms(
-    request: Request, scored: Scored, start: int, stop: int, budget: int, *, quoted: bool
+    request: Request,
+    scored: Scored,
+    start: int,
+    stop: int,
+    budget: int,
+    *,
+    quoted: bool,
+    in_view: Collection[int] = (),
 ) -> Choice:
     """The knapsack over atoms: the most relevance that fits in the budget.
 
@@ -148,14 +155,15 @@ def choose_atoms(
         start, stop: the atoms of the turns that begin in ``[start, stop)`` are the candidates.
         budget: tokens.
         quoted: whether the choice will stand in a quoted block, which has its own framing.
+        in_view: places of atoms that stand in the view already.
     """
     room = budget - BLOCK_TOKENS if quoted else budget
-    places, worth = _candidate_atoms(request, scored, start, stop, quoted=quoted)
+    places, worth = _candidate_atoms(request, scored, start, stop, in_view, quoted=quoted)
     if room <= 0 or not len(places):
         return Choice()
     cost = request.transcript.atom_tokens.view()[places]
     utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
-    if acts_by_tools(request.transcript):
+    if request.acts_by_tools:
         selection = select_for_calls(request, places, worth, cost, room)
     else:
         selection = select_items(SelectionCandidates.of(utility, cost, room), exponent=0.0)
@@ -200,16 +208,24 @@ class WorthCurve:
         return int(self.spent[place]) + BLOCK_TOKENS
 
 
-def worth_curve(request: Request, scored: Scored, start: int, stop: int) -> WorthCurve:
+def worth_curve(
+    request: Request, scored: Scored, start: int, stop: int, in_view: Collection[int] = ()
+) -> WorthCurve:
     """The curve of the atoms in ``[start, stop)`` that could be quoted."""
-    places, worth = _candidate_atoms(request, scored, start, stop, quoted=True)
+    places, worth = _candidate_atoms(request, scored, start, stop, in_view, quoted=True)
     cost = request.transcript.atom_tokens.view()[places]
     order = np.argsort(-price_relevance(worth, cost), kind="stable")
     return WorthCurve(np.cumsum(cost[order]), np.cumsum(worth[order]))
 
 
 def _candidate_atoms(
-    request: Request, scored: Scored, start: int, stop: int, *, quoted: bool
+    request: Request,
+    scored: Scored,
+    start: int,
+    stop: int,
+    in_view: Collection[int],
+    *,
+    quoted: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Places of the candidates among the atoms, and their relevance; both ascending by place."""
     transcript = request.transcript
@@ -219,8 +235,9 @@ def _candidate_atoms(
     open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
     if quoted and worth.size:
         open_atoms &= worth >= request.settings.recall_floor * worth.max()
-    if quoted or not acts_by_tools(request.transcript):
+    if quoted or not request.acts_by_tools:
         open_atoms &= worth > 0
+    open_atoms[list(in_view)] = False
     dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
     for i in (*request.kept_by_flag, *dropped):
         if i < len(scored.values):

@@ -175,6 +175,11 @@ class Request:
         return chat_timeline(self.transcript, self.entries[self.turn_start :])
 
     @cached_property
+    def acts_by_tools(self) -> bool:
+        """Whether the finished turns act through tools more than they talk."""
+        return self.timeline.acts_before(self.turn_start)
+
+    @cached_property
     def thinking_mode(self) -> bool:
         """Some message carries the reasoning that a provider wants back."""
         return self.transcript.thinking_mode or any(

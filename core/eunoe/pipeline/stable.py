@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
+from eunoe.domain.atom import Atom
+from eunoe.pipeline.carrying import CARRY_REASON, carried_over
 from eunoe.pipeline.gate import need_of_recall
 from eunoe.pipeline.in_place import context_start, forced_atoms, free_room, with_forced
 from eunoe.pipeline.recall import Choice, WorthCurve, choose_atoms, worth_curve
@@ -33,33 +37,91 @@ def stable_view(request: Request) -> View:
     room = free_room(request, forced)
     size, settings = len(request.entries), request.settings
     asked = min(size, (request.question or request.turn_start) + 1)
-    reserve = recall_reserve(request, room)
-    marks = WaterMarks(room=room, high=settings.high_water, low=settings.low_water, reserve=reserve)
+    marks = WaterMarks(
+        room=room,
+        high=settings.high_water,
+        low=settings.low_water,
+        reserve=recall_reserve(request, room),
+        carry=settings.carry_share if room >= LEAST_CACHED_TOKENS else 0.0,
+    )
     window = replay_window(request.timeline, marks, start=0, after=0, stop=asked)
+    carried = _carry_over(request, marks, window.start)
     floor = context_start(request)
     recalled, view = Choice(), View(in_place=[])
     if floor == 0 and window.start > 0:
-        recalled, window = _recall_beside(request, view, window, marks, asked)
+        recalled, window = _recall_beside(request, view, window, marks, asked, carried)
     marks = replace(marks, extra=recalled.tokens)
     fresh = window.fresh
     if size > asked:
         asked_before = bool((request.timeline.requests >= asked).any())
-        window = replay_window(request.timeline, marks, start=window.start, after=asked, stop=size)
+        settled = window.start
+        window = replay_window(request.timeline, marks, start=settled, after=asked, stop=size)
         fresh = window.fresh or (fresh and not asked_before)
+        if window.start > settled:
+            carried = _carry_over(request, marks, window.start)
     if window.fits:
         view.quoted, view.gists = recalled.in_block(), recalled.gists()
         view.certificate = recalled.certificate
     elif recalled.tokens:
         view.recall_reason = "what was recalled had to make room for the running turn"
     declared = fresh or _was_sent_whole(request)
+    if carried.atoms and floor == 0:
+        if _has_room(request, marks, carried, window.start, size):
+            _put_carried(view, carried)
+        else:
+            declared |= _has_room(request, marks, carried, window.start, _request_before(request))
     return with_forced(request, max(window.start, floor), forced, view, declared=declared)
+
+
+@dataclass(frozen=True, slots=True)
+class _CarriedOver:
+    """What a cut at ``start`` carries over, and its tokens in the view."""
+
+    start: int = 0
+    atoms: tuple[Atom, ...] = ()
+    tokens: int = 0
+
+
+_NOTHING_CARRIED = _CarriedOver()
+
+
+def _carry_over(request: Request, marks: WaterMarks, start: int) -> _CarriedOver:
+    """What a cut carries over: it follows from the messages before it and the room alone."""
+    atoms = carried_over(request, start, marks.carried(request.timeline, start))
+    if not atoms:
+        return _NOTHING_CARRIED
+    return _CarriedOver(start, tuple(atoms), marks.carried(request.timeline, start))
+
+
+def _has_room(
+    request: Request, marks: WaterMarks, carried: _CarriedOver, start: int, stop: int
+) -> bool:
+    """Whether what is carried over fits beside the window at the request before ``stop``.
+
+    What is recalled plays no part: between cuts it must neither hide nor bring what is carried.
+    """
+    return request.timeline.used(start, max(start, stop)) + carried.tokens <= marks.room
+
+
+def _request_before(request: Request) -> int:
+    """Where the request before this one stopped; 0 if this is the first."""
+    requests = request.timeline.requests
+    place = int(requests.searchsorted(len(request.entries))) - 1
+    return int(requests[place]) if place >= 0 else 0
+
+
+def _put_carried(view: View, carried: _CarriedOver) -> None:
+    """Put what is carried over in the view, but what was recalled as well."""
+    twice = {a.first for a in view.quoted}
+    view.carried = [a for a in carried.atoms if a.first not in twice]
+    view.carried_before = carried.start
+    view.reasons.update((i, CARRY_REASON) for a in view.carried for i in a.indices)
 
 
 def _was_sent_whole(request: Request) -> bool:
     """Whether the chat fitted whole at the request before this one."""
-    line = request.timeline
-    place = int(line.requests.searchsorted(len(request.entries))) - 1
-    return place >= 0 and int(line.tokens[line.requests[place]]) <= free_room(request, ())
+    before = _request_before(request)
+    return before > 0 and int(request.timeline.tokens[before]) <= free_room(request, ())
 
 
 def recall_reserve(request: Request, room: int) -> int:
@@ -71,28 +133,40 @@ def recall_reserve(request: Request, room: int) -> int:
 
 
 def _recall_beside(
-    request: Request, view: View, window: WindowStart, marks: WaterMarks, asked: int
+    request: Request,
+    view: View,
+    window: WindowStart,
+    marks: WaterMarks,
+    asked: int,
+    carried: _CarriedOver,
 ) -> tuple[Choice, WindowStart]:
     """What comes back beside the window; a plain question about far back may shrink the window."""
-    need = need_of_recall(request, window.start)
+    seen = [i for a in carried.atoms for i in a.indices]
+    need = need_of_recall(request, window.start, seen)
     view.recall_reason, view.scored = need.reason, need.scored
     if need.depth == "none" or need.scored is None:
         return Choice(), window
-    scored, settings = need.scored, request.settings
-    curve = worth_curve(request, scored, 0, window.start)
+    room, in_view = marks.room - carried.tokens, _places_of(request, carried.atoms)
+    curve = worth_curve(request, need.scored, 0, window.start, in_view)
     wanted = _wanted_tokens(request, curve, marks, asked)
-    free = min(wanted, marks.room - request.timeline.used(window.start, asked))
+    free = min(wanted, room - request.timeline.used(window.start, asked))
+    choose = partial(choose_atoms, request, need.scored, 0, quoted=True, in_view=in_view)
     if need.depth == "light" or free >= wanted:
-        return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
-    shrunk = newest_that_fit(request.timeline, marks.room - wanted, asked)
-    large = 2 * free >= settings.recall_tokens
+        return choose(window.start, free), window
+    shrunk = newest_that_fit(request.timeline, room - wanted, asked)
+    large = 2 * free >= request.settings.recall_tokens
     enough = curve.within(free) >= (_ENOUGH_WORTH if large else _ALL_WORTH) * curve.within(wanted)
     if shrunk <= window.start or enough:
-        return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
-    room = marks.room - request.timeline.used(shrunk, asked)
-    most = max(wanted, min(room, settings.recall_tokens))
-    deep = choose_atoms(request, scored, 0, shrunk, most, quoted=True)
-    return _given_back(request, deep, marks.room, shrunk, asked)
+        return choose(window.start, free), window
+    left = room - request.timeline.used(shrunk, asked)
+    most = max(wanted, min(left, request.settings.recall_tokens))
+    return _given_back(request, choose(shrunk, most), room, shrunk, asked)
+
+
+def _places_of(request: Request, atoms: Sequence[Atom]) -> list[int]:
+    """Places of finished atoms among all of them."""
+    holder = request.transcript.atom_of_message.view()
+    return [int(holder[a.first]) for a in atoms]
 
 
 def _given_back(

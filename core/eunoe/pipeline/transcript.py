@@ -75,7 +75,8 @@ class Transcript(Grown):
         used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call,
             ``loose_ids`` by results that found no call.
         thinking_mode: some message carries the reasoning that a provider wants back.
-        tool_messages: how many messages call a tool or bring a result.
+        tool_flow_before: how many messages before each place call a tool or bring a result.
+        carried: what the last few cuts carried over, by cut; worked out once for each.
     """
 
     def __init__(self, counted_by: str) -> None:
@@ -99,7 +100,8 @@ class Transcript(Grown):
         self.repeated_ids: set[str | None] = set()
         self.loose_ids: set[str | None] = set()
         self.thinking_mode = False
-        self.tool_messages = 0
+        self.tool_flow_before = GrowingColumn([0])
+        self.carried: dict[object, tuple[int, ...]] = {}
         self.values = ValueRows()
 
     def opens(self, entries: Sequence[ContentEntry]) -> bool:
@@ -124,7 +126,7 @@ class Transcript(Grown):
             [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
         )
         self.thinking_mode = self.thinking_mode or any(m.shape.reasoning_field for m in messages)
-        self.tool_messages += sum(1 for m in messages if m.calls or m.is_result)
+        self.tool_flow_before.add_up([int(bool(m.calls) or m.is_result) for m in messages])
         note_call_ids([m for m in messages if m.calls], self.called_ids, self.repeated_ids)
         bounds = [start + b for b in turn_bounds(messages)]
         atoms: list[Atom] = []
@@ -240,6 +242,7 @@ def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> 
         system_tokens=_longer_sum(transcript.system_tokens_before, systems),
         turn_starts=_longer(transcript.turns, [base] if open_turn else []),
         requests=_longer(transcript.requests, asked),
+        tool_flow=transcript.tool_flow_before.view(),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from eunoe.domain.atom import Atom
 from eunoe.domain.report import Certificate, Cut, Fate, Violation
-from eunoe.pipeline.arrangement import arrange_slots, put_block, spoken_text
+from eunoe.pipeline.arrangement import arrange_slots, carry_block, put_block, spoken_text
 from eunoe.pipeline.recall import Scored, most_quoted_tokens, quotation_of
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.slots import Slot, SlotMaker
@@ -29,6 +29,8 @@ class View:
         ranked: ``in_place`` was chosen by relevance, so that the least relevant gives way first,
             not the oldest turn.
         gists: what stands in the quoted block in place of a message's whole text.
+        carried: atoms that a cut carries over, in a quoted block of their own at the head of the
+            window; the window begins at ``carried_before``.
         zones: who stands at the head and the tail of the quoted block, by first message; None for
             the order that the settings say.
         cut, recall_reason, certificate, truncated, warnings: for the report.
@@ -42,6 +44,8 @@ class View:
     scored: Scored | None = None
     ranked: bool = False
     gists: dict[int, str] = field(default_factory=dict)
+    carried: list[Atom] = field(default_factory=list)
+    carried_before: int = 0
     zones: PlacementZones | None = None
     cut: Cut | None = None
     recall_reason: str = ""
@@ -80,6 +84,9 @@ def build_view(request: Request, view: View) -> Built:
         short_ids=request.settings.rewrite_call_ids,
     )
     quoted = list(view.quoted)
+    carried = [] if request.profile.alternate else view.carried
+    if not carried:
+        quoted = [*view.carried, *quoted]
     slots: list[Slot] = []
     current = [a for a in request.current_atoms if a.first not in view.left_out]
     atoms = [*view.in_place, *current]
@@ -112,6 +119,11 @@ def build_view(request: Request, view: View) -> Built:
             if request.question is None
             else request.entries[request.question].tokens,
         )
+    if carried:
+        text = quotation_of(request, carried)
+        most = most_quoted_tokens(request, carried, text)
+        slots = carry_block(slots, view.carried_before, text, request.read, most_tokens=most)
+        quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, maker.mended)
     tokens = _tokens_of(request, slots)
     return Built(

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 
+ACTING_SHARE = 0.25
+"""Share of calls and results among the messages from which on a chat acts more than it talks."""
+
 LEAST_CACHED_TOKENS = 1024
 """No provider caches a shorter prompt. Source: Prompt caching, in the docs of both makers."""
 
@@ -29,17 +32,26 @@ class Timeline:
         system_tokens: (n + 1,), the same for system messages alone; they are always sent.
         turn_starts: places where a turn begins, ascending; the first is 0 if there are messages.
         requests: places before which a model call was made (an assistant message stands there).
+        tool_flow: messages that are calls or results before each place of the finished turns; None
+            if there are none.
     """
 
     tokens: IntArray
     system_tokens: IntArray
     turn_starts: IntArray
     requests: IntArray
+    tool_flow: IntArray | None = None
 
     @cached_property
     def own_before_turns(self) -> IntArray:
         """Tokens before each turn start, system messages apart; ascending."""
         return self.tokens[self.turn_starts] - self.system_tokens[self.turn_starts]
+
+    def acts_before(self, place: int) -> bool:
+        """Whether at least a quarter of the messages before a place are calls or results."""
+        if self.tool_flow is None:
+            return False
+        return int(self.tool_flow[place]) >= max(1.0, ACTING_SHARE * place)
 
     def used(self, start: int, stop: int) -> int:
         """Tokens of a view: system messages before ``start``, and all of ``[start, stop)``."""
@@ -56,6 +68,8 @@ class WaterMarks:
         low: share of the room beside the system messages that a cut leaves, in (0, 1).
         extra: tokens that stand in the view beside the messages, such as recalled text.
         reserve: tokens that the window leaves free below the high mark, for recalled text.
+        carry: share of the room beside the system messages that is left for what a cut carries
+            over, in [0, 1); it replaces the reserve where the chat acts through tools.
     """
 
     room: int
@@ -63,11 +77,18 @@ class WaterMarks:
     low: float
     extra: int = 0
     reserve: int = 0
+    carry: float = 0.0
 
-    @property
-    def top(self) -> int:
-        """Tokens of messages above which the window is cut."""
-        return int(self.room * self.high) - max(self.extra, self.reserve)
+    def top(self, carried: int) -> int:
+        """Tokens of messages above which the window is cut, given what is left for carrying."""
+        aside = self.extra + carried if carried else max(self.extra, self.reserve)
+        return int(self.room * self.high) - aside
+
+    def carried(self, timeline: Timeline, start: int) -> int:
+        """Tokens left for what a cut at ``start`` carries over; 0 unless tools act before it."""
+        if not timeline.acts_before(start):
+            return 0
+        return max(0, int((self.room - int(timeline.system_tokens[start])) * self.carry))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +117,10 @@ def replay_window(
     Note:
         O(cuts × log n): each cut is found by binary search.
     """
-    top = marks.top
     place, fresh = after, False
     requests = timeline.requests
     while True:
+        top = marks.top(marks.carried(timeline, start))
         limit = top - int(timeline.system_tokens[start]) + int(timeline.tokens[start])
         over = int(timeline.tokens.searchsorted(limit, side="right"))
         nxt = int(requests.searchsorted(max(over, place + 1), side="left"))
@@ -118,7 +139,8 @@ def replay_window(
         start = moved
         if request >= stop:
             break
-    return WindowStart(start, fresh, timeline.used(start, stop) <= marks.room - marks.extra)
+    used = timeline.used(start, stop) + marks.carried(timeline, start)
+    return WindowStart(start, fresh, used <= marks.room - marks.extra)
 
 
 def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int) -> int:
@@ -128,12 +150,13 @@ def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int)
     to the high mark free: what was said last is what the next question most often speaks of. In a
     room too small for any prompt cache the cut is as shallow as it can be.
     """
-    head = int(timeline.system_tokens[request])
-    free = marks.room - marks.extra - head
-    top = marks.top
-    low = top if marks.room < LEAST_CACHED_TOKENS else head + int(free * marks.low)
     starts = timeline.turn_starts
     current = max(0, int(starts.searchsorted(request, side="left")) - 1)
+    carried = marks.carried(timeline, int(starts[current]))
+    head = int(timeline.system_tokens[request])
+    free = marks.room - marks.extra - carried - head
+    top = marks.top(carried)
+    low = top if marks.room < LEAST_CACHED_TOKENS else head + int(free * marks.low)
     needed = int(timeline.tokens[request]) - low
     found = min(int(timeline.own_before_turns.searchsorted(needed, side="left")), current)
     if found == current > 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from eunoe.stages.scoring.vectors import beyond_chance
 GATE_FLOOR = 0.05
 GATE_SHORT_WORDS = 20
 GATE_NAME_WORDS = 25
+GATE_SURE_SCORE = 2.3
 GATE_MEANING_LEAD = 1.0
 """Standard deviations of likeness by which a message out of view must lead all those in view."""
 
@@ -100,6 +102,11 @@ class WindowCoverage:
         return self.wants and self.best_outside > self.best_inside and self.score >= 0.0
 
     @property
+    def sure(self) -> bool:
+        """Whether it points back, or finds far more outside: where a cut has carried much over."""
+        return self.recalls or self.score >= GATE_SURE_SCORE
+
+    @property
     def plain(self) -> bool:
         """Whether it is a plain question, or points back, and words opened the gate.
 
@@ -115,6 +122,7 @@ def window_coverage(
     *,
     upto: int | None = None,
     relevance: Relevance | None = None,
+    carried: Sequence[int] = (),
 ) -> WindowCoverage:
     """Compare the window ``[start, upto)`` with the messages before it.
 
@@ -124,6 +132,7 @@ def window_coverage(
         start: First message in view.
         upto: Messages that count, all by default.
         relevance: Answer of the index for the same query and `upto`, when it is at hand.
+        carried: Messages before the window that are in view all the same.
     """
     n = len(index) if upto is None else max(0, min(upto, len(index)))
     start = max(0, min(start, n))
@@ -131,22 +140,26 @@ def window_coverage(
     total = sum(weight for _, weight in answer.profile.weights)
     inside = outside = missing = 0.0
     absent: set[str] = set()
+    seen = _terms_held(index, [term for term, _ in answer.profile.weights], carried, n)
     for term, weight in answer.profile.weights:
         first, last = answer.reaches[term]
-        inside += weight * (last >= start)
+        here = last >= start or term in seen
+        inside += weight * here
         outside += weight * (first < start)
-        missing += weight * (last < start)
-        if last < start:
+        missing += weight * (not here)
+        if not here:
             absent.add(term)
     share = index.nearby_share(answer)
+    best_carried = float(np.max(share[list(carried)], initial=0.0))
+    beyond = np.delete(share[:start], list(carried)) if carried else share[:start]
     cues = answer.profile.cues
     scale = 1.0 / total if total > 0.0 else 0.0
     return WindowCoverage(
         inside=inside * scale,
         outside=outside * scale,
         missing=missing * scale,
-        best_inside=float(np.max(share[start:], initial=0.0)),
-        best_outside=float(np.max(share[:start], initial=0.0)),
+        best_inside=max(best_carried, float(np.max(share[start:], initial=0.0))),
+        best_outside=float(np.max(beyond, initial=0.0)),
         missing_names=tuple(
             name
             for name in query.entities
@@ -169,6 +182,17 @@ def _meaning_lead(index: RelevanceIndex, answer: Relevance, start: int) -> float
     if not beyond_chance(column)[:start].any():
         return -math.inf
     return float(column[:start].max() - np.max(column[start:], initial=-math.inf))
+
+
+def _terms_held(
+    index: RelevanceIndex, terms: Sequence[str], carried: Sequence[int], upto: int
+) -> set[str]:
+    """The terms that some of the carried messages hold."""
+    if not carried:
+        return set()
+    places = set(carried)
+    holders = zip(terms, index.holders(terms, upto), strict=True)
+    return {term for term, held in holders if not places.isdisjoint(held)}
 
 
 GATE_MOST_WORDS = 72

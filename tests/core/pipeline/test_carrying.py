@@ -1,0 +1,105 @@
+"""What a cut carries over in a chat that acts through tools."""
+
+from __future__ import annotations
+
+import pytest
+
+from ask import ask, orchestrator, sent_by
+from eunoe import Cut, Fate
+from judge import count_list, faults, said
+from strategies import PROFILE_NAMES, assistant, calling, result, user
+
+BUDGET = 1400
+ALTERNATE = ("mistral", "template")
+
+
+def trip(turns, first="Book my flight."):
+    """Turns of a request, a look-up with a value of its own, and an answer without any."""
+    messages = [{"role": "system", "content": "You book flights."}]
+    for k in range(turns):
+        messages += [
+            user(first if k == 0 else "And the next one, please."),
+            calling(f"call_{k}"),
+            result(f"call_{k}", f"reservation RES{k:03d} of ann_lee_{k:03d} " + "seat data " * 20),
+            assistant("That is done, as you wished it to be. " * 4),
+        ]
+    return messages
+
+
+def blocks(answer):
+    return [m for m in sent_by(answer) if m["role"] == "user" and "<recalled" in said(m)]
+
+
+def asked(messages, **more):
+    return ask([*messages, user("Go on.")], BUDGET, **more)
+
+
+def test_values_from_before_the_cut_stay_in_view():
+    answer = asked(trip(30))
+    text = "\n".join(map(said, blocks(answer)))
+    carried = [d for d in answer.report.decisions if d.fate is Fate.RECALLED]
+    assert carried
+    assert all("carried over" in d.reason for d in carried)
+    assert sum(f"RES{k:03d}" in text for k in range(30)) >= 3
+    assert answer.report.tokens_after <= BUDGET
+    assert count_list(sent_by(answer)) <= BUDGET
+
+
+@pytest.mark.parametrize("profile", [p for p in PROFILE_NAMES if p not in ALTERNATE])
+def test_the_block_stays_word_for_word_until_the_next_cut(profile):
+    before, kept, cuts = None, 0, 0
+    messages = trip(40)
+    for stop in range(6, len(messages), 4):
+        answer = ask(messages[:stop], BUDGET, profile, by=orchestrator(BUDGET))
+        assert faults(sent_by(answer), profile) == []
+        now = blocks(answer)
+        if before and now and not (answer.report.cut and answer.report.cut.declared):
+            assert now == before
+            kept += 1
+        cuts += isinstance(answer.report.cut, Cut) and answer.report.cut.declared
+        before = now
+    assert kept >= 10
+    assert cuts >= 3
+
+
+@pytest.mark.parametrize("profile", ALTERNATE)
+def test_where_roles_alternate_it_rides_in_the_question(profile):
+    answer = asked(trip(30), profile=profile)
+    assert faults(sent_by(answer), profile) == []
+    assert said(sent_by(answer)[-1]).startswith("<recalled")
+    assert said(sent_by(answer)[-1]).endswith("Go on.")
+
+
+def test_the_block_stands_between_the_system_message_and_the_window():
+    sent = sent_by(asked(trip(30)))
+    assert sent[0]["role"] == "system"
+    assert said(sent[1]).startswith("<recalled")
+    assert sent[2]["content"] == "And the next one, please."
+
+
+def test_a_chat_that_talks_carries_nothing():
+    messages = trip(3)
+    for k in range(40):
+        messages += [user(f"Tell me of RES{k:03d} {k} " + "word " * 20), assistant("Yes. " * 20)]
+    assert blocks(asked(messages)) == []
+
+
+def test_what_a_flag_leaves_out_or_keeps_is_not_carried():
+    messages = trip(30, first="!drop Book ZZ9999 for me, code QX7788 and TT1234.")
+    text = "\n".join(map(said, sent_by(asked(messages))))
+    assert "ZZ9999" not in text
+    pinned = trip(30, first="!pin Book ZZ9999 for me, code QX7788 and TT1234.")
+    text = "\n".join(map(said, sent_by(asked(pinned))))
+    assert text.count("ZZ9999") == 1
+
+
+def test_nothing_is_left_for_it_where_the_setting_says_so():
+    assert blocks(asked(trip(30), carry_share=0.0)) == []
+
+
+def test_a_remembered_chat_carries_the_same():
+    by = orchestrator(BUDGET)
+    messages = trip(40)
+    for stop in range(6, len(messages), 4):
+        warm = sent_by(ask(messages[:stop], BUDGET, by=by))
+        assert warm == sent_by(ask(messages[:stop], BUDGET))
