@@ -36,9 +36,8 @@ def fit_view(request: Request, view: View) -> Built:
 def _give_way(request: Request, view: View, excess: int) -> bool:
     """Leave out quoted atoms of least relevance, else the oldest turns; False if none is left.
 
-    Where the atoms in place were chosen by relevance, the least relevant of them goes first.
-
-    What a flag keeps goes last, the oldest first; the report then says so.
+    Where the atoms in place were chosen by relevance, the least relevant of them goes first. What a
+    flag keeps goes last, the oldest first; the report then says so.
     """
     kept = request.kept_by_flag
     loose = [k for k, a in enumerate(view.quoted) if kept.isdisjoint(a.indices)]

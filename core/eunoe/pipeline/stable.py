@@ -69,7 +69,7 @@ def stable_view(request: Request) -> View:
         if _has_room(request, marks, carried, window.start, size):
             _put_carried(view, carried)
         else:
-            declared |= _has_room(request, marks, carried, window.start, _request_before(request))
+            declared |= _has_room(request, marks, carried, window.start, _place_before(request))
     return with_forced(request, max(window.start, floor), forced, view, declared=declared)
 
 
@@ -103,7 +103,7 @@ def _has_room(
     return request.timeline.used(start, max(start, stop)) + carried.tokens <= marks.room
 
 
-def _request_before(request: Request) -> int:
+def _place_before(request: Request) -> int:
     """Where the request before this one stopped; 0 if this is the first."""
     requests = request.timeline.requests
     place = int(requests.searchsorted(len(request.entries))) - 1
@@ -120,7 +120,7 @@ def _put_carried(view: View, carried: _CarriedOver) -> None:
 
 def _was_sent_whole(request: Request) -> bool:
     """Whether the chat fitted whole at the request before this one."""
-    before = _request_before(request)
+    before = _place_before(request)
     return before > 0 and int(request.timeline.tokens[before]) <= free_room(request, ())
 
 
