@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 153 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 fa2e32f19179647f2e73e74c975690449bd0f5b2ad3aace264f2e9ebf61d1bd2
+# Made of 154 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 989b48ec70a7396b6f639d5b114ffdb4ee90a58ae6ba12c21537fb4fa1640743
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import (
     Awaitable,
     Callable,
+    Collection,
     Container,
     Hashable,
     Iterable,
@@ -1344,6 +1345,7 @@ _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "recall_tokens": (0, 1_000_000),
     "recall_share": (0.0, 0.95),
     "reserve_share": (0.0, 0.5),
+    "carry_share": (0.0, 0.5),
     "deep_recall_share": (0.0, 0.95),
     "recall_worth": (0.1, 1.0),
     "recall_floor": (0.0, 1.0),
@@ -1372,6 +1374,9 @@ class Settings:
             which no more is recalled: a question that few messages speak to takes fewer tokens.
         recall_share: share of the room that it may take where that is more, in [0, 0.95].
         reserve_share: share of the room that the window leaves free for recall, in [0, 0.5].
+        carry_share: share of the room beside the system messages, in [0, 0.5], for messages that a
+            cut carries over in a chat that acts through tools: those that hold the most ids, codes
+            and names.
         deep_recall_share: share of the room that it may take at most, in [0, 0.95]: if the room
             beside the window holds too little of what is relevant, the window makes room for that
             one turn.
@@ -1405,6 +1410,7 @@ class Settings:
     recall_worth: float = 0.97
     recall_share: float = 0.15
     reserve_share: float = 0.2
+    carry_share: float = 0.3
     deep_recall_share: float = 0.87
     recall_floor: float = 0.005
     cost_exponent: float = 0.75
@@ -5388,6 +5394,9 @@ class TermRows:
 
 IntArray = NDArray[np.int64]
 
+ACTING_SHARE = 0.25
+"""Share of calls and results among the messages from which on a chat acts more than it talks."""
+
 LEAST_CACHED_TOKENS = 1024
 """No provider caches a shorter prompt. Source: Prompt caching, in the docs of both makers."""
 
@@ -5401,17 +5410,26 @@ class Timeline:
         system_tokens: (n + 1,), the same for system messages alone; they are always sent.
         turn_starts: places where a turn begins, ascending; the first is 0 if there are messages.
         requests: places before which a model call was made (an assistant message stands there).
+        tool_flow: messages that are calls or results before each place of the finished turns; None
+            if there are none.
     """
 
     tokens: IntArray
     system_tokens: IntArray
     turn_starts: IntArray
     requests: IntArray
+    tool_flow: IntArray | None = None
 
     @cached_property
     def own_before_turns(self) -> IntArray:
         """Tokens before each turn start, system messages apart; ascending."""
         return self.tokens[self.turn_starts] - self.system_tokens[self.turn_starts]
+
+    def acts_before(self, place: int) -> bool:
+        """Whether at least a quarter of the messages before a place are calls or results."""
+        if self.tool_flow is None:
+            return False
+        return int(self.tool_flow[place]) >= max(1.0, ACTING_SHARE * place)
 
     def used(self, start: int, stop: int) -> int:
         """Tokens of a view: system messages before ``start``, and all of ``[start, stop)``."""
@@ -5428,6 +5446,8 @@ class WaterMarks:
         low: share of the room beside the system messages that a cut leaves, in (0, 1).
         extra: tokens that stand in the view beside the messages, such as recalled text.
         reserve: tokens that the window leaves free below the high mark, for recalled text.
+        carry: share of the room beside the system messages that is left for what a cut carries
+            over, in [0, 1); it replaces the reserve where the chat acts through tools.
     """
 
     room: int
@@ -5435,11 +5455,18 @@ class WaterMarks:
     low: float
     extra: int = 0
     reserve: int = 0
+    carry: float = 0.0
 
-    @property
-    def top(self) -> int:
-        """Tokens of messages above which the window is cut."""
-        return int(self.room * self.high) - max(self.extra, self.reserve)
+    def top(self, carried: int) -> int:
+        """Tokens of messages above which the window is cut, given what is left for carrying."""
+        aside = self.extra + carried if carried else max(self.extra, self.reserve)
+        return int(self.room * self.high) - aside
+
+    def carried(self, timeline: Timeline, start: int) -> int:
+        """Tokens left for what a cut at ``start`` carries over; 0 unless tools act before it."""
+        if not timeline.acts_before(start):
+            return 0
+        return max(0, int((self.room - int(timeline.system_tokens[start])) * self.carry))
 
 
 @dataclass(frozen=True, slots=True)
@@ -5468,10 +5495,10 @@ def replay_window(
     Note:
         O(cuts × log n): each cut is found by binary search.
     """
-    top = marks.top
     place, fresh = after, False
     requests = timeline.requests
     while True:
+        top = marks.top(marks.carried(timeline, start))
         limit = top - int(timeline.system_tokens[start]) + int(timeline.tokens[start])
         over = int(timeline.tokens.searchsorted(limit, side="right"))
         nxt = int(requests.searchsorted(max(over, place + 1), side="left"))
@@ -5490,7 +5517,8 @@ def replay_window(
         start = moved
         if request >= stop:
             break
-    return WindowStart(start, fresh, timeline.used(start, stop) <= marks.room - marks.extra)
+    used = timeline.used(start, stop) + marks.carried(timeline, start)
+    return WindowStart(start, fresh, used <= marks.room - marks.extra)
 
 
 def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int) -> int:
@@ -5500,12 +5528,13 @@ def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int)
     to the high mark free: what was said last is what the next question most often speaks of. In a
     room too small for any prompt cache the cut is as shallow as it can be.
     """
-    head = int(timeline.system_tokens[request])
-    free = marks.room - marks.extra - head
-    top = marks.top
-    low = top if marks.room < LEAST_CACHED_TOKENS else head + int(free * marks.low)
     starts = timeline.turn_starts
     current = max(0, int(starts.searchsorted(request, side="left")) - 1)
+    carried = marks.carried(timeline, int(starts[current]))
+    head = int(timeline.system_tokens[request])
+    free = marks.room - marks.extra - carried - head
+    top = marks.top(carried)
+    low = top if marks.room < LEAST_CACHED_TOKENS else head + int(free * marks.low)
     needed = int(timeline.tokens[request]) - low
     found = min(int(timeline.own_before_turns.searchsorted(needed, side="left")), current)
     if found == current > 0:
@@ -5588,7 +5617,8 @@ class Transcript(Grown):
         used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call,
             ``loose_ids`` by results that found no call.
         thinking_mode: some message carries the reasoning that a provider wants back.
-        tool_messages: how many messages call a tool or bring a result.
+        tool_flow_before: how many messages before each place call a tool or bring a result.
+        carried: what the last few cuts carried over, by cut; worked out once for each.
     """
 
     def __init__(self, counted_by: str) -> None:
@@ -5612,7 +5642,8 @@ class Transcript(Grown):
         self.repeated_ids: set[str | None] = set()
         self.loose_ids: set[str | None] = set()
         self.thinking_mode = False
-        self.tool_messages = 0
+        self.tool_flow_before = GrowingColumn([0])
+        self.carried: dict[object, tuple[int, ...]] = {}
         self.values = ValueRows()
 
     def opens(self, entries: Sequence[ContentEntry]) -> bool:
@@ -5637,7 +5668,7 @@ class Transcript(Grown):
             [start + i for i, m in enumerate(messages) if m.role == "assistant" and start + i]
         )
         self.thinking_mode = self.thinking_mode or any(m.shape.reasoning_field for m in messages)
-        self.tool_messages += sum(1 for m in messages if m.calls or m.is_result)
+        self.tool_flow_before.add_up([int(bool(m.calls) or m.is_result) for m in messages])
         note_call_ids([m for m in messages if m.calls], self.called_ids, self.repeated_ids)
         bounds = [start + b for b in turn_bounds(messages)]
         atoms: list[Atom] = []
@@ -5753,6 +5784,7 @@ def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> 
         system_tokens=_longer_sum(transcript.system_tokens_before, systems),
         turn_starts=_longer(transcript.turns, [base] if open_turn else []),
         requests=_longer(transcript.requests, asked),
+        tool_flow=transcript.tool_flow_before.view(),
     )
 
 
@@ -6556,6 +6588,11 @@ class Request:
     def timeline(self) -> Timeline:
         """The chat as the window sees it."""
         return chat_timeline(self.transcript, self.entries[self.turn_start :])
+
+    @cached_property
+    def acts_by_tools(self) -> bool:
+        """Whether the finished turns act through tools more than they talk."""
+        return self.timeline.acts_before(self.turn_start)
 
     @cached_property
     def thinking_mode(self) -> bool:
@@ -10871,6 +10908,22 @@ def put_block(
     return slots
 
 
+def carry_block(
+    slots: Sequence[Slot], start: int, block: str, read: ReadMessage, *, most_tokens: int
+) -> list[Slot]:
+    """The slots with a quoted block where the window begins: before the first from ``start`` on.
+
+    Args:
+        most_tokens: an upper bound of the block's tokens as a message.
+    """
+    place = next(
+        (k for k, s in enumerate(slots) if s.index is not None and s.index >= start), len(slots)
+    )
+    raw = user_message(block)
+    slot = Slot(None, raw, read(raw), True, Fate.RECALLED, most_tokens=most_tokens)
+    return [*slots[:place], slot, *slots[place:]]
+
+
 # --------------------------------------------------------------------------------------------------
 # eunoe.stages.selection.tiers: The forms in which an item may be shown, and what each costs.
 
@@ -12211,12 +12264,6 @@ class ValueObjective:
 _RELEVANCE_OVER_VALUES = 3.0
 """What the most relevant candidate is worth, in units of the values of an average one."""
 _VALUES_EXPONENT = 0.5
-_ACTING_SHARE = 0.25
-
-
-def acts_by_tools(transcript: Transcript) -> bool:
-    """Whether at least a quarter of the finished messages are calls or results."""
-    return transcript.tool_messages >= max(1.0, _ACTING_SHARE * len(transcript.entries))
 
 
 def select_for_calls(
@@ -12239,7 +12286,7 @@ def select_for_calls(
     weight = rows.weights(len(rows))
     for atom in request.systems_before(request.turn_start):
         weight[rows.of(atom.first)] = 0.0  # always in view
-    held = [_held_values(rows, transcript.atoms[k]) for k in places.tolist()]
+    held = [held_values(rows, transcript.atoms[k]) for k in places.tolist()]
     average = sum(float(weight[numbers].sum()) for numbers in held) / max(1, len(held))
     own = worth * (_RELEVANCE_OVER_VALUES / max(1e-12, float(worth.max(initial=0.0))))
     candidates = SelectionCandidates.of(own, cost, budget)
@@ -12253,7 +12300,7 @@ def select_for_calls(
     return selection_from(candidates, (), budget, run_greedy(walk, _VALUES_EXPONENT))
 
 
-def _held_values(rows: ValueRows, atom: Atom) -> list[int]:
+def held_values(rows: ValueRows, atom: Atom) -> list[int]:
     """Numbers of the values that an atom holds."""
     if len(atom.indices) == 1:
         return rows.of(atom.first)
@@ -13297,7 +13344,14 @@ def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.
 
 
 def choose_atoms(
-    request: Request, scored: Scored, start: int, stop: int, budget: int, *, quoted: bool
+    request: Request,
+    scored: Scored,
+    start: int,
+    stop: int,
+    budget: int,
+    *,
+    quoted: bool,
+    in_view: Collection[int] = (),
 ) -> Choice:
     """The knapsack over atoms: the most relevance that fits in the budget.
 
@@ -13307,14 +13361,15 @@ def choose_atoms(
         start, stop: the atoms of the turns that begin in ``[start, stop)`` are the candidates.
         budget: tokens.
         quoted: whether the choice will stand in a quoted block, which has its own framing.
+        in_view: places of atoms that stand in the view already.
     """
     room = budget - BLOCK_TOKENS if quoted else budget
-    places, worth = _candidate_atoms(request, scored, start, stop, quoted=quoted)
+    places, worth = _candidate_atoms(request, scored, start, stop, in_view, quoted=quoted)
     if room <= 0 or not len(places):
         return Choice()
     cost = request.transcript.atom_tokens.view()[places]
     utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
-    if acts_by_tools(request.transcript):
+    if request.acts_by_tools:
         selection = select_for_calls(request, places, worth, cost, room)
     else:
         selection = select_items(SelectionCandidates.of(utility, cost, room), exponent=0.0)
@@ -13359,16 +13414,24 @@ class WorthCurve:
         return int(self.spent[place]) + BLOCK_TOKENS
 
 
-def worth_curve(request: Request, scored: Scored, start: int, stop: int) -> WorthCurve:
+def worth_curve(
+    request: Request, scored: Scored, start: int, stop: int, in_view: Collection[int] = ()
+) -> WorthCurve:
     """The curve of the atoms in ``[start, stop)`` that could be quoted."""
-    places, worth = _candidate_atoms(request, scored, start, stop, quoted=True)
+    places, worth = _candidate_atoms(request, scored, start, stop, in_view, quoted=True)
     cost = request.transcript.atom_tokens.view()[places]
     order = np.argsort(-price_relevance(worth, cost), kind="stable")
     return WorthCurve(np.cumsum(cost[order]), np.cumsum(worth[order]))
 
 
 def _candidate_atoms(
-    request: Request, scored: Scored, start: int, stop: int, *, quoted: bool
+    request: Request,
+    scored: Scored,
+    start: int,
+    stop: int,
+    in_view: Collection[int],
+    *,
+    quoted: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Places of the candidates among the atoms, and their relevance; both ascending by place."""
     transcript = request.transcript
@@ -13378,8 +13441,9 @@ def _candidate_atoms(
     open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
     if quoted and worth.size:
         open_atoms &= worth >= request.settings.recall_floor * worth.max()
-    if quoted or not acts_by_tools(request.transcript):
+    if quoted or not request.acts_by_tools:
         open_atoms &= worth > 0
+    open_atoms[list(in_view)] = False
     dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
     for i in (*request.kept_by_flag, *dropped):
         if i < len(scored.values):
@@ -13503,6 +13567,8 @@ class View:
         ranked: ``in_place`` was chosen by relevance, so that the least relevant gives way first,
             not the oldest turn.
         gists: what stands in the quoted block in place of a message's whole text.
+        carried: atoms that a cut carries over, in a quoted block of their own at the head of the
+            window; the window begins at ``carried_before``.
         zones: who stands at the head and the tail of the quoted block, by first message; None for
             the order that the settings say.
         cut, recall_reason, certificate, truncated, warnings: for the report.
@@ -13516,6 +13582,8 @@ class View:
     scored: Scored | None = None
     ranked: bool = False
     gists: dict[int, str] = field(default_factory=dict)
+    carried: list[Atom] = field(default_factory=list)
+    carried_before: int = 0
     zones: PlacementZones | None = None
     cut: Cut | None = None
     recall_reason: str = ""
@@ -13554,6 +13622,9 @@ def build_view(request: Request, view: View) -> Built:
         short_ids=request.settings.rewrite_call_ids,
     )
     quoted = list(view.quoted)
+    carried = [] if request.profile.alternate else view.carried
+    if not carried:
+        quoted = [*view.carried, *quoted]
     slots: list[Slot] = []
     current = [a for a in request.current_atoms if a.first not in view.left_out]
     atoms = [*view.in_place, *current]
@@ -13586,6 +13657,11 @@ def build_view(request: Request, view: View) -> Built:
             if request.question is None
             else request.entries[request.question].tokens,
         )
+    if carried:
+        text = quotation_of(request, carried)
+        most = most_quoted_tokens(request, carried, text)
+        slots = carry_block(slots, view.carried_before, text, request.read, most_tokens=most)
+        quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, maker.mended)
     tokens = _tokens_of(request, slots)
     return Built(
@@ -15626,11 +15702,93 @@ PRESETS: dict[str, Preset] = {
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.carrying: What a cut carries over in a chat with tools, so that the next calls find their values.
+
+CARRY_REASON = "carried over the cut: calls may need its values"
+_CARRY_EXPONENT = 0.5
+_CARRY_LEAST_TOKENS = 64
+_CARRY_CANDIDATES = 500
+_CARRY_REMEMBERED = 8
+
+
+def carried_over(request: Request, start: int, budget: int) -> list[Atom]:
+    """The atoms before a cut at ``start`` that cover the most values within the budget.
+
+    Args:
+        start: where the window begins; a turn start.
+        budget: tokens, the framing of the block included.
+
+    Returns:
+        Atoms in order; none where no tool was called before ``start``.
+    """
+    transcript = request.transcript
+    if budget < BLOCK_TOKENS + _CARRY_LEAST_TOKENS:
+        return []
+    barred = frozenset(i for i in request.flags.by_message if request.dropped_by_flag(i))
+    key = (start, budget, barred)
+    places = transcript.carried.get(key)
+    if places is None:
+        places = _cover_values(request, start, budget - BLOCK_TOKENS, barred)
+        while len(transcript.carried) >= _CARRY_REMEMBERED:
+            transcript.carried.pop(next(iter(transcript.carried)), None)
+        transcript.carried[key] = places
+    kept = request.kept_by_flag
+    atoms = [transcript.atoms[k] for k in places]
+    return [a for a in atoms if kept.isdisjoint(a.indices)]
+
+
+def _cover_values(
+    request: Request, start: int, budget: int, barred: frozenset[int]
+) -> tuple[int, ...]:
+    """Places of the chosen atoms, ascending."""
+    transcript = request.transcript
+    first = transcript.atom_first.view()
+    before = int(first.searchsorted(start))
+    places = [
+        k
+        for k in range(max(0, before - _CARRY_CANDIDATES), before)
+        if not transcript.atoms[k].system
+        and not transcript.atoms[k].broken
+        and barred.isdisjoint(transcript.atoms[k].indices)
+    ]
+    if not places:
+        return ()
+    rows = known_values(transcript)
+    weight = rows.weights(start)
+    for k in range(before):
+        if transcript.atoms[k].system:
+            for i in transcript.atoms[k].indices:
+                weight[rows.of(i)] = 0.0
+    held = [held_values(rows, transcript.atoms[k]) for k in places]
+    none = np.zeros(len(places))
+    walk = GreedyWalk(
+        ValueObjective(none, held, weight),
+        plain_elements(_quoted_tokens(request, places)),
+        none,
+        np.ones(len(places), dtype=bool),
+        budget,
+    )
+    outcome = run_greedy(walk, _CARRY_EXPONENT)
+    return tuple(sorted(places[pick.element] for pick in outcome.picks))
+
+
+def _quoted_tokens(request: Request, places: Sequence[int]) -> NDArray[np.int64]:
+    """Tokens of atoms in the block, at most: their own, those of names, and of their lines."""
+    atoms = [request.transcript.atoms[k] for k in places]
+    count = request.counter.count
+    named = [sum(count(n) for i in a.indices if (n := request.messages[i].name)) for a in atoms]
+    lines = [LINE_TOKENS * len(a.indices) for a in atoms]
+    own = request.transcript.atom_tokens.view()[list(places)]
+    return np.asarray(own + np.array(named) + np.array(lines))
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.gate: The recall gate: does the window in view lack what the question needs?
 
 GATE_FLOOR = 0.05
 GATE_SHORT_WORDS = 20
 GATE_NAME_WORDS = 25
+GATE_SURE_SCORE = 2.3
 GATE_MEANING_LEAD = 1.0
 """Standard deviations of likeness by which a message out of view must lead all those in view."""
 
@@ -15715,6 +15873,11 @@ class WindowCoverage:
         return self.wants and self.best_outside > self.best_inside and self.score >= 0.0
 
     @property
+    def sure(self) -> bool:
+        """Whether it points back, or finds far more outside: where a cut has carried much over."""
+        return self.recalls or self.score >= GATE_SURE_SCORE
+
+    @property
     def plain(self) -> bool:
         """Whether it is a plain question, or points back, and words opened the gate.
 
@@ -15730,6 +15893,7 @@ def window_coverage(
     *,
     upto: int | None = None,
     relevance: Relevance | None = None,
+    carried: Sequence[int] = (),
 ) -> WindowCoverage:
     """Compare the window ``[start, upto)`` with the messages before it.
 
@@ -15739,6 +15903,7 @@ def window_coverage(
         start: First message in view.
         upto: Messages that count, all by default.
         relevance: Answer of the index for the same query and `upto`, when it is at hand.
+        carried: Messages before the window that are in view all the same.
     """
     n = len(index) if upto is None else max(0, min(upto, len(index)))
     start = max(0, min(start, n))
@@ -15746,22 +15911,26 @@ def window_coverage(
     total = sum(weight for _, weight in answer.profile.weights)
     inside = outside = missing = 0.0
     absent: set[str] = set()
+    seen = _terms_held(index, [term for term, _ in answer.profile.weights], carried, n)
     for term, weight in answer.profile.weights:
         first, last = answer.reaches[term]
-        inside += weight * (last >= start)
+        here = last >= start or term in seen
+        inside += weight * here
         outside += weight * (first < start)
-        missing += weight * (last < start)
-        if last < start:
+        missing += weight * (not here)
+        if not here:
             absent.add(term)
     share = index.nearby_share(answer)
+    best_carried = float(np.max(share[list(carried)], initial=0.0))
+    beyond = np.delete(share[:start], list(carried)) if carried else share[:start]
     cues = answer.profile.cues
     scale = 1.0 / total if total > 0.0 else 0.0
     return WindowCoverage(
         inside=inside * scale,
         outside=outside * scale,
         missing=missing * scale,
-        best_inside=float(np.max(share[start:], initial=0.0)),
-        best_outside=float(np.max(share[:start], initial=0.0)),
+        best_inside=max(best_carried, float(np.max(share[start:], initial=0.0))),
+        best_outside=float(np.max(beyond, initial=0.0)),
         missing_names=tuple(
             name
             for name in query.entities
@@ -15784,6 +15953,17 @@ def _meaning_lead(index: RelevanceIndex, answer: Relevance, start: int) -> float
     if not beyond_chance(column)[:start].any():
         return -math.inf
     return float(column[:start].max() - np.max(column[start:], initial=-math.inf))
+
+
+def _terms_held(
+    index: RelevanceIndex, terms: Sequence[str], carried: Sequence[int], upto: int
+) -> set[str]:
+    """The terms that some of the carried messages hold."""
+    if not carried:
+        return set()
+    places = set(carried)
+    holders = zip(terms, index.holders(terms, upto), strict=True)
+    return {term for term, held in holders if not places.isdisjoint(held)}
 
 
 GATE_MOST_WORDS = 72
@@ -15817,8 +15997,8 @@ class RecallNeed:
     scored: Scored | None = None
 
 
-def need_of_recall(request: Request, start: int) -> RecallNeed:
-    """The need of the current question for messages before ``start``.
+def need_of_recall(request: Request, start: int, carried: Sequence[int] = ()) -> RecallNeed:
+    """The need of the current question for messages before ``start``, ``carried`` ones apart.
 
     The history is scored only if the question could need it at all.
     """
@@ -15840,8 +16020,9 @@ def need_of_recall(request: Request, start: int) -> RecallNeed:
         start,
         upto=request.turn_start,
         relevance=scored.answer,
+        carried=carried,
     )
-    if not coverage.open:
+    if not coverage.open or (carried and not coverage.sure):
         return RecallNeed("none", "the window holds what the question needs", scored)
     if coverage.by_meaning:
         why = "an older message is closer in meaning to the question than the window"
@@ -15873,33 +16054,91 @@ def stable_view(request: Request) -> View:
     room = free_room(request, forced)
     size, settings = len(request.entries), request.settings
     asked = min(size, (request.question or request.turn_start) + 1)
-    reserve = recall_reserve(request, room)
-    marks = WaterMarks(room=room, high=settings.high_water, low=settings.low_water, reserve=reserve)
+    marks = WaterMarks(
+        room=room,
+        high=settings.high_water,
+        low=settings.low_water,
+        reserve=recall_reserve(request, room),
+        carry=settings.carry_share if room >= LEAST_CACHED_TOKENS else 0.0,
+    )
     window = replay_window(request.timeline, marks, start=0, after=0, stop=asked)
+    carried = _carry_over(request, marks, window.start)
     floor = context_start(request)
     recalled, view = Choice(), View(in_place=[])
     if floor == 0 and window.start > 0:
-        recalled, window = _recall_beside(request, view, window, marks, asked)
+        recalled, window = _recall_beside(request, view, window, marks, asked, carried)
     marks = replace(marks, extra=recalled.tokens)
     fresh = window.fresh
     if size > asked:
         asked_before = bool((request.timeline.requests >= asked).any())
-        window = replay_window(request.timeline, marks, start=window.start, after=asked, stop=size)
+        settled = window.start
+        window = replay_window(request.timeline, marks, start=settled, after=asked, stop=size)
         fresh = window.fresh or (fresh and not asked_before)
+        if window.start > settled:
+            carried = _carry_over(request, marks, window.start)
     if window.fits:
         view.quoted, view.gists = recalled.in_block(), recalled.gists()
         view.certificate = recalled.certificate
     elif recalled.tokens:
         view.recall_reason = "what was recalled had to make room for the running turn"
     declared = fresh or _was_sent_whole(request)
+    if carried.atoms and floor == 0:
+        if _has_room(request, marks, carried, window.start, size):
+            _put_carried(view, carried)
+        else:
+            declared |= _has_room(request, marks, carried, window.start, _place_before(request))
     return with_forced(request, max(window.start, floor), forced, view, declared=declared)
+
+
+@dataclass(frozen=True, slots=True)
+class _CarriedOver:
+    """What a cut at ``start`` carries over, and its tokens in the view."""
+
+    start: int = 0
+    atoms: tuple[Atom, ...] = ()
+    tokens: int = 0
+
+
+_NOTHING_CARRIED = _CarriedOver()
+
+
+def _carry_over(request: Request, marks: WaterMarks, start: int) -> _CarriedOver:
+    """What a cut carries over: it follows from the messages before it and the room alone."""
+    atoms = carried_over(request, start, marks.carried(request.timeline, start))
+    if not atoms:
+        return _NOTHING_CARRIED
+    return _CarriedOver(start, tuple(atoms), marks.carried(request.timeline, start))
+
+
+def _has_room(
+    request: Request, marks: WaterMarks, carried: _CarriedOver, start: int, stop: int
+) -> bool:
+    """Whether what is carried over fits beside the window at the request before ``stop``.
+
+    What is recalled plays no part: between cuts it must neither hide nor bring what is carried.
+    """
+    return request.timeline.used(start, max(start, stop)) + carried.tokens <= marks.room
+
+
+def _place_before(request: Request) -> int:
+    """Where the request before this one stopped; 0 if this is the first."""
+    requests = request.timeline.requests
+    place = int(requests.searchsorted(len(request.entries))) - 1
+    return int(requests[place]) if place >= 0 else 0
+
+
+def _put_carried(view: View, carried: _CarriedOver) -> None:
+    """Put what is carried over in the view, but what was recalled as well."""
+    twice = {a.first for a in view.quoted}
+    view.carried = [a for a in carried.atoms if a.first not in twice]
+    view.carried_before = carried.start
+    view.reasons.update((i, CARRY_REASON) for a in view.carried for i in a.indices)
 
 
 def _was_sent_whole(request: Request) -> bool:
     """Whether the chat fitted whole at the request before this one."""
-    line = request.timeline
-    place = int(line.requests.searchsorted(len(request.entries))) - 1
-    return place >= 0 and int(line.tokens[line.requests[place]]) <= free_room(request, ())
+    before = _place_before(request)
+    return before > 0 and int(request.timeline.tokens[before]) <= free_room(request, ())
 
 
 def recall_reserve(request: Request, room: int) -> int:
@@ -15911,28 +16150,40 @@ def recall_reserve(request: Request, room: int) -> int:
 
 
 def _recall_beside(
-    request: Request, view: View, window: WindowStart, marks: WaterMarks, asked: int
+    request: Request,
+    view: View,
+    window: WindowStart,
+    marks: WaterMarks,
+    asked: int,
+    carried: _CarriedOver,
 ) -> tuple[Choice, WindowStart]:
     """What comes back beside the window; a plain question about far back may shrink the window."""
-    need = need_of_recall(request, window.start)
+    seen = [i for a in carried.atoms for i in a.indices]
+    need = need_of_recall(request, window.start, seen)
     view.recall_reason, view.scored = need.reason, need.scored
     if need.depth == "none" or need.scored is None:
         return Choice(), window
-    scored, settings = need.scored, request.settings
-    curve = worth_curve(request, scored, 0, window.start)
+    room, in_view = marks.room - carried.tokens, _places_of(request, carried.atoms)
+    curve = worth_curve(request, need.scored, 0, window.start, in_view)
     wanted = _wanted_tokens(request, curve, marks, asked)
-    free = min(wanted, marks.room - request.timeline.used(window.start, asked))
+    free = min(wanted, room - request.timeline.used(window.start, asked))
+    choose = partial(choose_atoms, request, need.scored, 0, quoted=True, in_view=in_view)
     if need.depth == "light" or free >= wanted:
-        return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
-    shrunk = newest_that_fit(request.timeline, marks.room - wanted, asked)
-    large = 2 * free >= settings.recall_tokens
+        return choose(window.start, free), window
+    shrunk = newest_that_fit(request.timeline, room - wanted, asked)
+    large = 2 * free >= request.settings.recall_tokens
     enough = curve.within(free) >= (_ENOUGH_WORTH if large else _ALL_WORTH) * curve.within(wanted)
     if shrunk <= window.start or enough:
-        return choose_atoms(request, scored, 0, window.start, free, quoted=True), window
-    room = marks.room - request.timeline.used(shrunk, asked)
-    most = max(wanted, min(room, settings.recall_tokens))
-    deep = choose_atoms(request, scored, 0, shrunk, most, quoted=True)
-    return _given_back(request, deep, marks.room, shrunk, asked)
+        return choose(window.start, free), window
+    left = room - request.timeline.used(shrunk, asked)
+    most = max(wanted, min(left, request.settings.recall_tokens))
+    return _given_back(request, choose(shrunk, most), room, shrunk, asked)
+
+
+def _places_of(request: Request, atoms: Sequence[Atom]) -> list[int]:
+    """Places of finished atoms among all of them."""
+    holder = request.transcript.atom_of_message.view()
+    return [int(holder[a.first]) for a in atoms]
 
 
 def _given_back(
@@ -16174,9 +16425,8 @@ def fit_view(request: Request, view: View) -> Built:
 def _give_way(request: Request, view: View, excess: int) -> bool:
     """Leave out quoted atoms of least relevance, else the oldest turns; False if none is left.
 
-    Where the atoms in place were chosen by relevance, the least relevant of them goes first.
-
-    What a flag keeps goes last, the oldest first; the report then says so.
+    Where the atoms in place were chosen by relevance, the least relevant of them goes first. What a
+    flag keeps goes last, the oldest first; the report then says so.
     """
     kept = request.kept_by_flag
     loose = [k for k, a in enumerate(view.quoted) if kept.isdisjoint(a.indices)]
@@ -16185,6 +16435,10 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         loose.sort(key=lambda k: scored.of(view.quoted[k]) if scored else 0.0)
         gone = set(_first_to_free(request, [view.quoted[k] for k in loose], excess))
         view.quoted = [a for a in view.quoted if a not in gone]
+        return True
+    if view.carried:
+        view.carried = []
+        view.cut = replace(view.cut, declared=True) if view.cut else None
         return True
     body = [a for a in view.in_place if not a.system and kept.isdisjoint(a.indices)]
     if body and view.ranked and view.scored is not None:
