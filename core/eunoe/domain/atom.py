@@ -25,6 +25,11 @@ class Atom(NamedTuple):
     broken: str = ""
 
 
+def place_in_list(atom: Atom) -> int:
+    """Where the atom stands in a list: at its call, since a result that came early moves behind."""
+    return atom.indices[0]
+
+
 def atom_of(
     indices: tuple[int, ...],
     turn: int,

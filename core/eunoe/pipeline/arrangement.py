@@ -15,6 +15,7 @@ from eunoe.wire.rewriting import merged_users, user_message, with_text_in_front
 
 OPENING_MARK = "(the assistant opens the conversation)"
 PAUSE_MARK = "(no message)"
+_BLANK_LEFT_OUT = "a blank user message was left out, since roles must alternate"
 _NOTHING_YET = "(no message yet)"
 
 ReadMessage = Callable[[Mapping[str, Any]], Message]
@@ -81,10 +82,7 @@ def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> lis
             continue
         role, again = slot.message.role, slot.message.role == before
         if again and role == "user":
-            part = spoken[-1]
-            steps = out[part.place + 1 :]
-            del out[part.place + 1 :]
-            mended.append(part.join(slot, steps))
+            mended.append(_join_user(out, spoken[-1], slot))
             continue
         if again:
             out.append(_marker(PAUSE_MARK, read))
@@ -101,6 +99,15 @@ def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> lis
     return out
 
 
+def _join_user(out: list[Slot], part: _UserPart, slot: Slot) -> str:
+    """Join a user message with the one before it, at the end of ``out``; say what was done."""
+    if slot.message.shape.substance < 2:
+        return _BLANK_LEFT_OUT
+    steps = out[part.place + 1 :]
+    del out[part.place + 1 :]
+    return part.join(slot, steps)
+
+
 class _UserPart:
     """What stands in one user message: its slots, and what is quoted before them.
 
@@ -115,11 +122,9 @@ class _UserPart:
 
     def join(self, slot: Slot, steps: Sequence[Slot]) -> str:
         """Take the next user message, and the tool steps between; say what was done."""
-        if not steps and slot.message.shape.substance < 2:
-            return "a blank user message was left out, since roles must alternate"
         if not steps and self._slots[-1].message.shape.substance < 2:
             self._slots = [slot]
-            return "a blank user message was left out, since roles must alternate"
+            return _BLANK_LEFT_OUT
         if not slot.whole_characters:
             self._slots, self._quotations, self._parts = [slot], [], []
             return "a user message was left out: the next one was mended and cannot be merged"

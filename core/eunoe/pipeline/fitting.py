@@ -205,9 +205,9 @@ def _leave_out_steps(
 ) -> Built:
     """Leave out the oldest finished steps of the running turn, in steps down to the low mark.
 
-    The task and the newest step stay. Where the turn holds reasoning every step stays, since
-    providers want all of it back until the turn ends; ``reasoning_too`` overrules that, as the last
-    thing to do before the request is refused.
+    The task, all that users say and the newest step stay. Where the turn holds reasoning every step
+    stays, since providers want all of it back until the turn ends; ``reasoning_too`` overrules
+    that, as the last thing to do before the request is refused.
     """
     start, size = request.turn_start, len(request.entries)
     if not reasoning_too and any(_holds_reasoning(m) for m in request.messages[start:]):
@@ -216,7 +216,9 @@ def _leave_out_steps(
     steps = [
         a
         for a in request.current_atoms[:-1]
-        if not a.system and a.first != request.question and start not in a.indices
+        if not a.system
+        and start not in a.indices
+        and not any(request.messages[i].role == "user" for i in a.indices)
     ]
     saved = {max(a.indices): sum(sizes[i - start] for i in a.indices) for a in steps}
     by_end = {max(a.indices): a for a in steps}

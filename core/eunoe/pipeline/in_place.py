@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eunoe.domain.atom import Atom
+from eunoe.domain.atom import Atom, place_in_list
 from eunoe.domain.report import Cut
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.view import View
@@ -83,6 +83,6 @@ def with_forced(
             view.in_place.append(atom)
         else:
             view.quoted.append(atom)
-    view.in_place.sort(key=lambda a: a.first)
+    view.in_place.sort(key=place_in_list)
     view.quoted.sort(key=lambda a: a.first)
     return view

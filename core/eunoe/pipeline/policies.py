@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from eunoe.domain.atom import place_in_list
 from eunoe.domain.errors import TimeIsOverError
 from eunoe.pipeline.in_place import (
     atoms_from,
@@ -89,7 +90,7 @@ def relevance_view(request: Request) -> View:
         view.in_place = systems
     else:
         view.quoted = [e.atom for e in choice.excerpts]
-        view.in_place = sorted([*systems, *choice.atoms, *forced], key=lambda a: a.first)
+        view.in_place = sorted([*systems, *choice.atoms, *forced], key=place_in_list)
     view.recall_reason = "the whole history was ranked by relevance to the question"
     view.cut = cut_before(request, request.turn_start, declared=True)
     return view
@@ -119,7 +120,7 @@ def preset_view(request: Request, name: str) -> View:
         view.quoted = sorted([*atoms, *forced], key=lambda a: a.first)
         view.in_place = systems
     else:
-        view.in_place = sorted([*systems, *atoms, *forced], key=lambda a: a.first)
+        view.in_place = sorted([*systems, *atoms, *forced], key=place_in_list)
     if name in BLOCK_PRESETS:
         view.zones = PlacementZones(
             head=frozenset(request.transcript.atoms[k].first for k in plan.head),

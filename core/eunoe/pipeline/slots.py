@@ -179,15 +179,12 @@ class SlotMaker:
         if message.shape.half_character:
             raw, changed = without_half_characters(raw), True
             self.mended.append(f"[{i}] half a character was replaced")
-        if message.shape.substance == 0 and message.is_result:
+        blank = message.shape.substance == 1 and self.profile.blank_refused
+        blank = (blank and message.role != "tool") or message.shape.substance == 0
+        if blank and message.is_result:
             raw, changed = with_content(raw, NO_OUTPUT), True
             self.mended.append(f"[{i}] an empty result was given a text")
-        elif message.shape.substance == 0 or (
-            message.shape.substance == 1
-            and self.profile.blank_refused
-            and message.role != "tool"
-            and not message.is_system
-        ):
+        elif blank and (message.shape.substance == 0 or not message.is_system):
             self.mended.append(f"[{i}] {a_message(message)} with nothing in it was left out")
             return None
         value = self.read(raw) if changed else message

@@ -189,28 +189,28 @@ def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> li
 
 def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slot], list[Atom]]:
     """The slots without answers at the head whose question was cut; those go into quotation."""
-    first_user = next((k for k, s in enumerate(slots) if s.message.role == "user"), len(slots))
     asked = next((i for i, m in enumerate(request.messages) if m.role == "user"), None)
-    early = {
-        k
-        for k in range(first_user)
-        if asked is not None
-        and not slots[k].message.is_system
-        and min(slots[k].parts, default=0) > asked
+    quoted: list[Atom] = []
+    while asked is not None:
+        early = _answers_at_head(slots, asked)
+        atoms = [a for a in _all_atoms(request) if early.intersection(a.indices)] if early else []
+        if not atoms or any(a.first >= request.turn_start for a in atoms):
+            break
+        gone = {i for a in atoms for i in a.indices}
+        slots = [s for s in slots if gone.isdisjoint(s.parts) and s.stands_by not in gone]
+        quoted += atoms  # with an answer a user's approval may have gone: look again
+    return slots, quoted
+
+
+def _answers_at_head(slots: Sequence[Slot], asked: int) -> set[int]:
+    """The messages before the first user of the list that came after the first one of the chat."""
+    first_user = next((k for k, s in enumerate(slots) if s.message.role == "user"), len(slots))
+    return {
+        i
+        for s in slots[:first_user]
+        if not s.message.is_system and not s.message.is_result and min(s.parts, default=0) > asked
+        for i in s.parts
     }
-    if not early:
-        return slots, []
-    loose = {i for k in early for i in slots[k].parts}
-    turn_atoms = [a for a in _all_atoms(request) if loose.intersection(a.indices)]
-    if any(a.first >= request.turn_start for a in turn_atoms):
-        return slots, []
-    gone = {i for a in turn_atoms for i in a.indices}
-    kept = [
-        s
-        for k, s in enumerate(slots)
-        if k not in early and (s.stands_by is None or s.stands_by not in gone)
-    ]
-    return kept, turn_atoms
 
 
 def _all_atoms(request: Request) -> list[Atom]:

@@ -48,7 +48,7 @@ def build_atoms(
     Note:
         O(messages + calls).
     """
-    if not any(m.calls or m.is_result for m in messages[start:stop]):
+    if not any(m.calls or m.is_result or m.shape.approves for m in messages[start:stop]):
         return [Atom(i, (i,), turn, messages[i].is_system) for i in range(start, stop)]
     pairing = _Pairing(messages)
     strays = pairing.pair_runs(start, stop)
@@ -72,7 +72,8 @@ def build_atoms(
         elif message.calls:
             atoms.append(_call_atom(messages, i, turn, answers[i], followers.get(i, ())))
         else:
-            atoms.append(Atom(i, (i,), turn, message.is_system))
+            indices = (i, *followers.get(i, ()))
+            atoms.append(Atom(i, indices, turn, message.is_system))
     return atoms
 
 
@@ -114,28 +115,33 @@ class _Pairing:
     def pair_with_calls_before(self, strays: Sequence[int]) -> list[int]:
         """Give each stray the nearest call before it that waits for it; return those left over."""
         calls = list(self.answers)
-        waiting: dict[object, list[int]] = {}
+        waiting: dict[str | None, list[int]] = {}
         met, loose = 0, []
         for i in strays:
             while met < len(calls) and calls[met] < i:
-                for key in self._keys_of_call(calls[met]):
+                for key in self._ids_of_call(calls[met]):
                     waiting.setdefault(key, []).append(calls[met])
                 met += 1
-            if not self._take(waiting.get(self._key_of_result(i), []), i):
+            if not self._take(self._calls_for(i, waiting), i):
                 loose.append(i)
         return loose
 
     def pair_with_calls_behind(self, strays: Sequence[int]) -> None:
         """Give each stray the nearest call behind it that waits for it."""
-        waiting: dict[object, list[int]] = {}
+        waiting: dict[str | None, list[int]] = {}
         for call in sorted(self.answers, reverse=True) if strays else ():
-            for key in self._keys_of_call(call):
+            for key in self._ids_of_call(call):
                 waiting.setdefault(key, []).append(call)
         for i in strays:
-            calls = waiting.get(self._key_of_result(i), [])
+            calls = self._calls_for(i, waiting)
             while calls and calls[-1] < i:
                 calls.pop()
             self._take(calls, i)
+
+    def _calls_for(self, i: int, waiting: dict[str | None, list[int]]) -> list[int]:
+        """The calls that a stray may answer; none for one of the old kind, which has no id."""
+        message = self._messages[i]
+        return waiting.get(message.answers, []) if message.role == "tool" else []
 
     def _take(self, calls: list[int], i: int) -> bool:
         """Give a result to the last of some calls; those that have theirs are taken off."""
@@ -146,16 +152,10 @@ class _Pairing:
             calls.pop()
         return False
 
-    def _keys_of_call(self, call: int) -> list[object]:
-        """What a result must say to be taken: the call's id, or that it is of the old kind."""
+    def _ids_of_call(self, call: int) -> list[str | None]:
+        """The ids that a stray may answer; none of a call of the old kind."""
         message = self._messages[call]
-        if message.shape.legacy_call:
-            return [_OLD_KIND]
-        return list(dict.fromkeys((c.id,) for c in message.calls))
-
-    def _key_of_result(self, i: int) -> object:
-        message = self._messages[i]
-        return (message.answers,) if message.role == "tool" else _OLD_KIND
+        return [] if message.shape.legacy_call else list(dict.fromkeys(c.id for c in message.calls))
 
     def _waits(self, call: int, result: Message, same_id: bool) -> bool:
         """Whether a call still waits for this result."""
@@ -170,9 +170,6 @@ class _Pairing:
         key = message.calls[0].id if old else self._messages[i].answers
         self.answers[call][key] = i
         self.owner[i] = call
-
-
-_OLD_KIND = "old kind"
 
 
 def _sure_strays(
@@ -196,7 +193,7 @@ def _sure_strays(
 def _travellers(
     messages: Sequence[Message], start: int, stop: int, owner: dict[int, int]
 ) -> dict[int, int]:
-    """User messages that belong to a call: images of its results, an approval it asked for."""
+    """User messages that belong to another: images of a call's results, an approval asked for."""
     travelling: dict[int, int] = {}
     asked = {a: i for i in range(start, stop) for a in messages[i].shape.asks_approval}
     for i in range(start + 1, stop):
@@ -204,9 +201,11 @@ def _travellers(
         if message.role != "user" or message.shape.substance < 2:
             continue
         for approval in message.shape.approves:
-            if approval in asked and asked[approval] < i and messages[asked[approval]].calls:
-                travelling[i] = asked[approval]
-        if not opens_turn(message, messages[i - 1]) and i - 1 in owner:
+            place = asked.get(approval, stop)
+            if place == i - 1 or (place < i and messages[place].calls):
+                travelling[i] = place
+        shown = not message.shape.approves and not opens_turn(message, messages[i - 1])
+        if shown and i - 1 in owner:
             travelling[i] = owner[i - 1]
     return travelling
 

@@ -157,6 +157,70 @@ def test_no_list_is_empty_where_something_was_given(profile, role, content):
     assert ask([], 0, profile).conversation.to_openai_messages() == []
 
 
+OLD_CALL = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+OLD_RESULT = {"role": "function", "name": "f", "content": "42"}
+
+
+def test_a_block_without_a_question_parts_no_call_from_its_stub():
+    chat = [result("lost", "17 rows"), calling("a"), calling("b")]
+    for profile in PROFILE_NAMES:
+        assert faults(sent_by(ask(chat, 0, profile)), profile) == []
+
+
+def test_an_answer_whose_question_was_cut_goes_with_its_results():
+    approves = {
+        "role": "user",
+        "content": [{"type": "mcp_approval_response", "approval_request_id": "m", "approve": True}],
+    }
+    chat = [calling("a"), assistant("wait"), approves, result("a"), assistant("x"), user("r")]
+    for profile in PROFILE_NAMES:
+        answer = ask(chat, 0, profile)
+        assert faults(sent_by(answer), profile) == []
+        assert places(answer).count(0) == places(answer).count(3)
+
+
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+@pytest.mark.parametrize("policy", ["stable", "relevance", "lethes", "dycp"])
+def test_a_call_keeps_its_place_where_its_result_came_early(profile, policy):
+    turn = [user("q"), result("a", "17 rows"), assistant("wait"), assistant("still"), calling("a")]
+    chat = [*turn, assistant("17 rows"), user("how many rows?"), assistant("17"), user("rows?")]
+    filler = [m for i in range(9) for m in (user(f"z{i} " * 9), assistant("y " * 9))]
+    whole = [*filler, *chat]
+    answer = ask(whole, 260, profile, policy=policy, recall="always")
+    shown = [i for i in places(answer) if i is not None and whole[i]["role"] != "tool"]
+    assert shown == sorted(shown)
+
+
+@pytest.mark.parametrize("content", [None, "", " "])
+def test_an_old_result_with_nothing_in_it_gets_a_text_where_that_is_refused(content):
+    chat = [user("q"), OLD_CALL, {**OLD_RESULT, "content": content}, assistant("x"), user("r")]
+    for profile in PROFILE_NAMES:
+        answer = ask(chat, 0, profile)
+        assert faults(sent_by(answer), profile) == []
+        assert places(answer) == [0, 1, 2, 3, 4]
+
+
+def test_old_calls_are_told_by_their_place_alone():
+    """They have no ids: a result that stands elsewhere could be another's."""
+    chat = [user("q"), OLD_CALL, OLD_CALL, OLD_RESULT, OLD_RESULT, assistant("x"), user("r")]
+    answer = ask(chat)
+    assert places(answer) == [0, 2, 3, 5, 6]
+    assert faults(sent_by(answer), "openai") == []
+
+
+def test_a_call_in_the_old_field_of_another_role_is_no_call():
+    chat = [user("q"), {**OLD_CALL, "role": "function"}]
+    answer = ask(chat)
+    assert places(answer) == [0]
+    assert faults(sent_by(answer), "openai") == []
+
+
+@pytest.mark.parametrize("profile", STRICT)
+def test_a_blank_user_behind_running_steps_parts_them_from_no_question(profile):
+    chat = [user("q"), calling("a"), user(" "), result("a")]
+    assert [m["role"] for m in sent_by(ask(chat, 0, profile))] == ["user", "assistant", "tool"]
+
+
 @pytest.mark.parametrize("profile", STRICT)
 def test_users_and_tool_steps_in_a_row_are_quoted_once_each(profile):
     """A quotation in a quotation would grow with each step, and break its tags again and again."""

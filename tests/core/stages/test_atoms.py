@@ -21,6 +21,7 @@ ASKS = {
     "content": [{"type": "mcp_approval_request", "id": "m1", "name": "rm", "arguments": "{}"}],
     "tool_calls": [{"id": "c", "type": "function", "function": {"name": "rm", "arguments": "{}"}}],
 }
+ASKS_ALONE = {"role": "assistant", "content": ASKS["content"]}
 OLD_CALL = {
     "role": "assistant",
     "content": None,
@@ -79,6 +80,31 @@ def grouped(*raws: dict[str, Any], used: tuple[str, ...] = ()):
             [user("q"), ASKS, APPROVES, result("c")],
             [(0,), (1, 3, 2)],
             id="an approval travels with the call",
+        ),
+        pytest.param(
+            [user("q"), ASKS_ALONE, APPROVES, assistant("x")],
+            [(0,), (1, 2), (3,)],
+            id="an approval travels with what asked for it",
+        ),
+        pytest.param(
+            [user("q"), ASKS_ALONE, assistant("x"), APPROVES],
+            [(0,), (1,), (2,), (3,)],
+            id="but it is not moved",
+        ),
+        pytest.param(
+            [user("q"), calling("a"), ASKS_ALONE, result("a"), APPROVES],
+            [(0,), (1, 3), (2,), (4,)],
+            id="an approval is no picture of a result",
+        ),
+        pytest.param(
+            [user("q"), OLD_CALL, OLD_CALL, OLD_RESULT, OLD_RESULT],
+            [(0,), (1,), (2, 3), (4,)],
+            id="old calls have no ids",
+        ),
+        pytest.param(
+            [user("q"), calling("look"), assistant("x"), OLD_RESULT, result("look")],
+            [(0,), (1, 4), (2,), (3,)],
+            id="the name in an old result is no id",
         ),
         pytest.param([user("q"), OLD_CALL, OLD_RESULT], [(0,), (1, 2)], id="old function call"),
         pytest.param(
