@@ -131,7 +131,11 @@ MUTANTS = [
             "if place == i - 1 or (place < i and",
             "if place < i or (place < i and",
         ),
-        ("system messages are known", "system=message.is_system", "system=False"),
+        (
+            "system messages are known",
+            "Atom(i, indices, turn, message.is_system)",
+            "Atom(i, indices, turn, False)",
+        ),
     ),
     *mutants_of(
         "stages/validity",
@@ -381,8 +385,8 @@ MUTANTS = [
         ),
         (
             "the place of the window stays",
-            "replace(cut, declared=True) if cut",
-            "Cut(index=0, tokens_dropped=0, declared=True) if cut",
+            "replace(cut, declared=True)\n",
+            "Cut(index=0, tokens_dropped=0, declared=True)\n",
         ),
     ),
     *mutants_of(
@@ -398,7 +402,7 @@ MUTANTS = [
         "stages/quoting",
         ("closing tags are broken", '.replace("</", "<\\\\/")', ""),
         ("blocks of ours are broken", '.replace("<recalled", "<\\\\recalled")', ""),
-        ("speakers are defused", "defuse(quotation.speaker)", "quotation.speaker"),
+        ("speakers are defused", "defuse(name).split()", "name.split()"),
     ),
     *mutants_of(
         "stages/flags",
