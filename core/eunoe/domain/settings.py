@@ -76,7 +76,8 @@ class Settings:
         read_flags: whether ``!flags`` in user messages are read.
         locked_flags: names of flags that users may not use.
         rewrite_call_ids: whether call ids are rewritten, on both sides, where the provider's own
-            servers take only short ones (Mistral); off, ids are sent as they are.
+            servers take only another form (Mistral, Anthropic, long ones at OpenAI); off, ids are
+            sent as they are.
         scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
             the common tokenizer times a factor for its family, instead of without a factor.
 

@@ -70,3 +70,34 @@ def test_half_a_character_can_be_written(eunoe, write, tmp_path):
     assert code == 0
     assert lint(json.loads(out)) == ()
     assert eunoe("lint", write(text))[0] == 1
+
+
+def test_a_deep_list_is_written_in_one_line(eunoe, write):
+    deep = '"leaf"'
+    for i in range(600):
+        deep = f"[{deep}]" if i % 2 else '{"k":' + deep + "}"
+    text = '[{"role":"user","content":"q","x":' + deep + '},{"role":"tool","content":"r"}]'
+    code, out, _ = eunoe("lint", write(text), "--fix")
+    assert code == 0
+    assert out.count("leaf") == 1
+    assert lint(json.loads(out)) == ()
+
+
+def test_fix_brings_ids_into_the_form_that_is_wanted(eunoe, write, chat_with_tools):
+    for provider in ("openai", "anthropic", "mistral"):
+        code, out, _ = eunoe("lint", write(chat_with_tools), "--provider", provider, "--fix")
+        assert code == 0
+        assert lint(json.loads(out), provider) == ()
+
+
+def test_what_only_the_caller_can_mend_is_named(eunoe, write):
+    chat = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "It is "}]
+    code, out, err = eunoe("lint", write(chat), "--model", "claude-opus-4-6", "--fix")
+    assert (code, json.loads(out)) == (1, chat)
+    assert "messages[1]: an answer stands last, where a user must (answer-last)" in err
+
+
+def test_flags_stay_in_the_text(eunoe, write):
+    chat = [{"role": "user", "content": "!pin q"}, {"role": "tool", "content": "r"}]
+    _, out, _ = eunoe("lint", write(chat), "--fix")
+    assert json.loads(out)[-1]["content"] == "!pin q"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.prompt_values import ChatPromptValue, StringPromptValue
 
-from eunoe_langchain import to_messages
+from eunoe_langchain import HistoryOptimizer, to_messages
 
 
 def test_messages_come_back_as_the_same_objects_in_a_new_list():
@@ -56,3 +56,20 @@ def test_what_would_be_misread_is_refused_with_a_hint(value, clue):
 def test_an_element_that_is_no_message_is_refused():
     with pytest.raises((ValueError, NotImplementedError)):
         to_messages([{"role": "user"}])
+
+
+@pytest.mark.parametrize("max_tokens", [60, 50_000])
+def test_arguments_of_any_depth_go_through(max_tokens):
+    deep = "leaf"
+    for i in range(3_000):
+        deep = [deep] if i % 2 else {"k": deep}
+    call = {"name": "f", "args": {"a": deep}, "id": "c"}
+    given = [
+        HumanMessage("q"),
+        AIMessage("", tool_calls=[call]),
+        ToolMessage("r", tool_call_id="c"),
+        HumanMessage("and now?", additional_kwargs={"z": deep}),
+    ]
+    out = HistoryOptimizer(max_tokens=max_tokens, on_overflow="truncate").invoke(given)
+    assert out[-1] is given[-1]
+    assert len(out) == (4 if max_tokens > 60 else 1)
