@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 154 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 989b48ec70a7396b6f639d5b114ffdb4ee90a58ae6ba12c21537fb4fa1640743
+# sources sha256 9595e1889bf69e45dc07f17207bb779fb3b9877043355c3b346c686398db4fd1
 
 from __future__ import annotations
 
@@ -799,6 +799,11 @@ class Atom(NamedTuple):
     broken: str = ""
 
 
+def place_in_list(atom: Atom) -> int:
+    """Where the atom stands in a list: at its call, since a result that came early moves behind."""
+    return atom.indices[0]
+
+
 def atom_of(
     indices: tuple[int, ...],
     turn: int,
@@ -1394,7 +1399,8 @@ class Settings:
         read_flags: whether ``!flags`` in user messages are read.
         locked_flags: names of flags that users may not use.
         rewrite_call_ids: whether call ids are rewritten, on both sides, where the provider's own
-            servers take only short ones (Mistral); off, ids are sent as they are.
+            servers take only another form (Mistral, Anthropic, long ones at OpenAI); off, ids are
+            sent as they are.
         scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
             the common tokenizer times a factor for its family, instead of without a factor.
 
@@ -3587,7 +3593,7 @@ def build_atoms(
     Note:
         O(messages + calls).
     """
-    if not any(m.calls or m.is_result for m in messages[start:stop]):
+    if not any(m.calls or m.is_result or m.shape.approves for m in messages[start:stop]):
         return [Atom(i, (i,), turn, messages[i].is_system) for i in range(start, stop)]
     pairing = _Pairing(messages)
     strays = pairing.pair_runs(start, stop)
@@ -3611,7 +3617,8 @@ def build_atoms(
         elif message.calls:
             atoms.append(_call_atom(messages, i, turn, answers[i], followers.get(i, ())))
         else:
-            atoms.append(Atom(i, (i,), turn, message.is_system))
+            indices = (i, *followers.get(i, ()))
+            atoms.append(Atom(i, indices, turn, message.is_system))
     return atoms
 
 
@@ -3653,28 +3660,33 @@ class _Pairing:
     def pair_with_calls_before(self, strays: Sequence[int]) -> list[int]:
         """Give each stray the nearest call before it that waits for it; return those left over."""
         calls = list(self.answers)
-        waiting: dict[object, list[int]] = {}
+        waiting: dict[str | None, list[int]] = {}
         met, loose = 0, []
         for i in strays:
             while met < len(calls) and calls[met] < i:
-                for key in self._keys_of_call(calls[met]):
+                for key in self._ids_of_call(calls[met]):
                     waiting.setdefault(key, []).append(calls[met])
                 met += 1
-            if not self._take(waiting.get(self._key_of_result(i), []), i):
+            if not self._take(self._calls_for(i, waiting), i):
                 loose.append(i)
         return loose
 
     def pair_with_calls_behind(self, strays: Sequence[int]) -> None:
         """Give each stray the nearest call behind it that waits for it."""
-        waiting: dict[object, list[int]] = {}
+        waiting: dict[str | None, list[int]] = {}
         for call in sorted(self.answers, reverse=True) if strays else ():
-            for key in self._keys_of_call(call):
+            for key in self._ids_of_call(call):
                 waiting.setdefault(key, []).append(call)
         for i in strays:
-            calls = waiting.get(self._key_of_result(i), [])
+            calls = self._calls_for(i, waiting)
             while calls and calls[-1] < i:
                 calls.pop()
             self._take(calls, i)
+
+    def _calls_for(self, i: int, waiting: dict[str | None, list[int]]) -> list[int]:
+        """The calls that a stray may answer; none for one of the old kind, which has no id."""
+        message = self._messages[i]
+        return waiting.get(message.answers, []) if message.role == "tool" else []
 
     def _take(self, calls: list[int], i: int) -> bool:
         """Give a result to the last of some calls; those that have theirs are taken off."""
@@ -3685,16 +3697,10 @@ class _Pairing:
             calls.pop()
         return False
 
-    def _keys_of_call(self, call: int) -> list[object]:
-        """What a result must say to be taken: the call's id, or that it is of the old kind."""
+    def _ids_of_call(self, call: int) -> list[str | None]:
+        """The ids that a stray may answer; none of a call of the old kind."""
         message = self._messages[call]
-        if message.shape.legacy_call:
-            return [_OLD_KIND]
-        return list(dict.fromkeys((c.id,) for c in message.calls))
-
-    def _key_of_result(self, i: int) -> object:
-        message = self._messages[i]
-        return (message.answers,) if message.role == "tool" else _OLD_KIND
+        return [] if message.shape.legacy_call else list(dict.fromkeys(c.id for c in message.calls))
 
     def _waits(self, call: int, result: Message, same_id: bool) -> bool:
         """Whether a call still waits for this result."""
@@ -3709,9 +3715,6 @@ class _Pairing:
         key = message.calls[0].id if old else self._messages[i].answers
         self.answers[call][key] = i
         self.owner[i] = call
-
-
-_OLD_KIND = "old kind"
 
 
 def _sure_strays(
@@ -3735,7 +3738,7 @@ def _sure_strays(
 def _travellers(
     messages: Sequence[Message], start: int, stop: int, owner: dict[int, int]
 ) -> dict[int, int]:
-    """User messages that belong to a call: images of its results, an approval it asked for."""
+    """User messages that belong to another: images of a call's results, an approval asked for."""
     travelling: dict[int, int] = {}
     asked = {a: i for i in range(start, stop) for a in messages[i].shape.asks_approval}
     for i in range(start + 1, stop):
@@ -3743,9 +3746,11 @@ def _travellers(
         if message.role != "user" or message.shape.substance < 2:
             continue
         for approval in message.shape.approves:
-            if approval in asked and asked[approval] < i and messages[asked[approval]].calls:
-                travelling[i] = asked[approval]
-        if not opens_turn(message, messages[i - 1]) and i - 1 in owner:
+            place = asked.get(approval, stop)
+            if place == i - 1 or (place < i and messages[place].calls):
+                travelling[i] = place
+        shown = not message.shape.approves and not opens_turn(message, messages[i - 1])
+        if shown and i - 1 in owner:
             travelling[i] = owner[i - 1]
     return travelling
 
@@ -10656,15 +10661,12 @@ class SlotMaker:
         if message.shape.half_character:
             raw, changed = without_half_characters(raw), True
             self.mended.append(f"[{i}] half a character was replaced")
-        if message.shape.substance == 0 and message.is_result:
+        blank = message.shape.substance == 1 and self.profile.blank_refused
+        blank = (blank and message.role != "tool") or message.shape.substance == 0
+        if blank and message.is_result:
             raw, changed = with_content(raw, NO_OUTPUT), True
             self.mended.append(f"[{i}] an empty result was given a text")
-        elif message.shape.substance == 0 or (
-            message.shape.substance == 1
-            and self.profile.blank_refused
-            and message.role != "tool"
-            and not message.is_system
-        ):
+        elif blank and (message.shape.substance == 0 or not message.is_system):
             self.mended.append(f"[{i}] {a_message(message)} with nothing in it was left out")
             return None
         value = self.read(raw) if changed else message
@@ -10732,6 +10734,7 @@ def defuse(text: str) -> str:
 
 OPENING_MARK = "(the assistant opens the conversation)"
 PAUSE_MARK = "(no message)"
+_BLANK_LEFT_OUT = "a blank user message was left out, since roles must alternate"
 _NOTHING_YET = "(no message yet)"
 
 ReadMessage = Callable[[Mapping[str, Any]], Message]
@@ -10798,10 +10801,7 @@ def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> lis
             continue
         role, again = slot.message.role, slot.message.role == before
         if again and role == "user":
-            part = spoken[-1]
-            steps = out[part.place + 1 :]
-            del out[part.place + 1 :]
-            mended.append(part.join(slot, steps))
+            mended.append(_join_user(out, spoken[-1], slot))
             continue
         if again:
             out.append(_marker(PAUSE_MARK, read))
@@ -10818,6 +10818,15 @@ def _alternating(slots: list[Slot], read: ReadMessage, mended: list[str]) -> lis
     return out
 
 
+def _join_user(out: list[Slot], part: _UserPart, slot: Slot) -> str:
+    """Join a user message with the one before it, at the end of ``out``; say what was done."""
+    if slot.message.shape.substance < 2:
+        return _BLANK_LEFT_OUT
+    steps = out[part.place + 1 :]
+    del out[part.place + 1 :]
+    return part.join(slot, steps)
+
+
 class _UserPart:
     """What stands in one user message: its slots, and what is quoted before them.
 
@@ -10832,11 +10841,9 @@ class _UserPart:
 
     def join(self, slot: Slot, steps: Sequence[Slot]) -> str:
         """Take the next user message, and the tool steps between; say what was done."""
-        if not steps and slot.message.shape.substance < 2:
-            return "a blank user message was left out, since roles must alternate"
         if not steps and self._slots[-1].message.shape.substance < 2:
             self._slots = [slot]
-            return "a blank user message was left out, since roles must alternate"
+            return _BLANK_LEFT_OUT
         if not slot.whole_characters:
             self._slots, self._quotations, self._parts = [slot], [], []
             return "a user message was left out: the next one was mended and cannot be merged"
@@ -13727,28 +13734,28 @@ def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> li
 
 def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slot], list[Atom]]:
     """The slots without answers at the head whose question was cut; those go into quotation."""
-    first_user = next((k for k, s in enumerate(slots) if s.message.role == "user"), len(slots))
     asked = next((i for i, m in enumerate(request.messages) if m.role == "user"), None)
-    early = {
-        k
-        for k in range(first_user)
-        if asked is not None
-        and not slots[k].message.is_system
-        and min(slots[k].parts, default=0) > asked
+    quoted: list[Atom] = []
+    while asked is not None:
+        early = _answers_at_head(slots, asked)
+        atoms = [a for a in _all_atoms(request) if early.intersection(a.indices)] if early else []
+        if not atoms or any(a.first >= request.turn_start for a in atoms):
+            break
+        gone = {i for a in atoms for i in a.indices}
+        slots = [s for s in slots if gone.isdisjoint(s.parts) and s.stands_by not in gone]
+        quoted += atoms  # with an answer a user's approval may have gone: look again
+    return slots, quoted
+
+
+def _answers_at_head(slots: Sequence[Slot], asked: int) -> set[int]:
+    """The messages before the first user of the list that came after the first one of the chat."""
+    first_user = next((k for k, s in enumerate(slots) if s.message.role == "user"), len(slots))
+    return {
+        i
+        for s in slots[:first_user]
+        if not s.message.is_system and not s.message.is_result and min(s.parts, default=0) > asked
+        for i in s.parts
     }
-    if not early:
-        return slots, []
-    loose = {i for k in early for i in slots[k].parts}
-    turn_atoms = [a for a in _all_atoms(request) if loose.intersection(a.indices)]
-    if any(a.first >= request.turn_start for a in turn_atoms):
-        return slots, []
-    gone = {i for a in turn_atoms for i in a.indices}
-    kept = [
-        s
-        for k, s in enumerate(slots)
-        if k not in early and (s.stands_by is None or s.stands_by not in gone)
-    ]
-    return kept, turn_atoms
 
 
 def _all_atoms(request: Request) -> list[Atom]:
@@ -13910,7 +13917,7 @@ def with_forced(
             view.in_place.append(atom)
         else:
             view.quoted.append(atom)
-    view.in_place.sort(key=lambda a: a.first)
+    view.in_place.sort(key=place_in_list)
     view.quoted.sort(key=lambda a: a.first)
     return view
 
@@ -16274,7 +16281,7 @@ def relevance_view(request: Request) -> View:
         view.in_place = systems
     else:
         view.quoted = [e.atom for e in choice.excerpts]
-        view.in_place = sorted([*systems, *choice.atoms, *forced], key=lambda a: a.first)
+        view.in_place = sorted([*systems, *choice.atoms, *forced], key=place_in_list)
     view.recall_reason = "the whole history was ranked by relevance to the question"
     view.cut = cut_before(request, request.turn_start, declared=True)
     return view
@@ -16304,7 +16311,7 @@ def preset_view(request: Request, name: str) -> View:
         view.quoted = sorted([*atoms, *forced], key=lambda a: a.first)
         view.in_place = systems
     else:
-        view.in_place = sorted([*systems, *atoms, *forced], key=lambda a: a.first)
+        view.in_place = sorted([*systems, *atoms, *forced], key=place_in_list)
     if name in BLOCK_PRESETS:
         view.zones = PlacementZones(
             head=frozenset(request.transcript.atoms[k].first for k in plan.head),
@@ -16594,9 +16601,9 @@ def _leave_out_steps(
 ) -> Built:
     """Leave out the oldest finished steps of the running turn, in steps down to the low mark.
 
-    The task and the newest step stay. Where the turn holds reasoning every step stays, since
-    providers want all of it back until the turn ends; ``reasoning_too`` overrules that, as the last
-    thing to do before the request is refused.
+    The task, all that users say and the newest step stay. Where the turn holds reasoning every step
+    stays, since providers want all of it back until the turn ends; ``reasoning_too`` overrules
+    that, as the last thing to do before the request is refused.
     """
     start, size = request.turn_start, len(request.entries)
     if not reasoning_too and any(_holds_reasoning(m) for m in request.messages[start:]):
@@ -16605,7 +16612,9 @@ def _leave_out_steps(
     steps = [
         a
         for a in request.current_atoms[:-1]
-        if not a.system and a.first != request.question and start not in a.indices
+        if not a.system
+        and start not in a.indices
+        and not any(request.messages[i].role == "user" for i in a.indices)
     ]
     saved = {max(a.indices): sum(sizes[i - start] for i in a.indices) for a in steps}
     by_end = {max(a.indices): a for a in steps}
