@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 154 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 9595e1889bf69e45dc07f17207bb779fb3b9877043355c3b346c686398db4fd1
+# sources sha256 f4f12e8902821406d1ba5105a8823869232fa2a8f598358cd9aa6adac0d5d5b5
 
 from __future__ import annotations
 
@@ -6668,6 +6668,13 @@ class Request:
         entries = self.memory.read_all(raws)
         count_entries(entries, self.counter)
         return sum(e.tokens for e in entries)
+
+
+def list_tokens(request: Request) -> int:
+    """Tokens of the input as it was given, list framing included."""
+    finished = int(request.transcript.tokens_before.view()[-1])
+    newest = sum([e.tokens for e in request.entries[request.turn_start :]])
+    return finished + newest + (LIST_TOKENS if request.entries else 0)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -16708,13 +16715,6 @@ def _clip_one(request: Request, view: View, i: int, target: int) -> int:
     view.reasons[i] = "larger than the budget; its middle was cut out"
     view.truncated = True
     return max(1, count(text) - count(clipped))
-
-
-def list_tokens(request: Request) -> int:
-    """Tokens of the input as it was given, list framing included."""
-    finished = int(request.transcript.tokens_before.view()[-1])
-    newest = sum([e.tokens for e in request.entries[request.turn_start :]])
-    return finished + newest + (LIST_TOKENS if request.entries else 0)
 
 
 # --------------------------------------------------------------------------------------------------

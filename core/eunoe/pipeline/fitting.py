@@ -10,7 +10,7 @@ from eunoe.domain.message import Message
 from eunoe.domain.report import Cut, Fate, Overrun
 from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.policies import whole_view
-from eunoe.pipeline.request import LIST_TOKENS, Request
+from eunoe.pipeline.request import Request
 from eunoe.pipeline.view import Built, View, build_view
 from eunoe.stages.clipping import clip_sources, clip_text
 from eunoe.wire.rewriting import with_content
@@ -312,10 +312,3 @@ def _clip_one(request: Request, view: View, i: int, target: int) -> int:
     view.reasons[i] = "larger than the budget; its middle was cut out"
     view.truncated = True
     return max(1, count(text) - count(clipped))
-
-
-def list_tokens(request: Request) -> int:
-    """Tokens of the input as it was given, list framing included."""
-    finished = int(request.transcript.tokens_before.view()[-1])
-    newest = sum([e.tokens for e in request.entries[request.turn_start :]])
-    return finished + newest + (LIST_TOKENS if request.entries else 0)

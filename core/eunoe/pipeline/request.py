@@ -248,3 +248,10 @@ class Request:
         entries = self.memory.read_all(raws)
         count_entries(entries, self.counter)
         return sum(e.tokens for e in entries)
+
+
+def list_tokens(request: Request) -> int:
+    """Tokens of the input as it was given, list framing included."""
+    finished = int(request.transcript.tokens_before.view()[-1])
+    newest = sum([e.tokens for e in request.entries[request.turn_start :]])
+    return finished + newest + (LIST_TOKENS if request.entries else 0)
