@@ -39,6 +39,9 @@ TABLES = {
     "slots": ["tests/core/pipeline/test_mending.py", "tests/core/pipeline/test_call_ids.py"],
     "arrangement": [f"tests/core/pipeline/test_{x}.py" for x in ("mending", "recalling")],
     "fitting": ["tests/core/pipeline/test_fitting.py"],
+    "shortening": ["tests/core/pipeline/test_fitting.py"],
+    "carrying": ["tests/core/pipeline/test_carrying.py"],
+    "stable": ["tests/core/pipeline/test_carrying.py", "tests/property/test_prefix.py"],
     "orchestrator": ["tests/core/pipeline/test_fitting.py"],
 }
 PIPELINE = [
@@ -306,7 +309,10 @@ MUTANTS = [
             "if a.system or a.turn > last_turn",
             "if a.turn > last_turn",
         ),
-        ("a dropped turn is a cut", "view.cut = _cut_at(request, start)\n", "pass\n"),
+        ("a dropped turn is a cut", "view.cut = cut_at(request, start)\n", "pass\n"),
+    ),
+    *mutants_of(
+        "pipeline/shortening",
         (
             "the newest results stay",
             "text = None if atom is newest else",
@@ -330,7 +336,7 @@ MUTANTS = [
         ),
         ("raise raises", 'if on_overflow == "raise":', "if False:"),
         ("clips are said", "view.truncated = True\n    return max", "pass\n    return max"),
-        ("the turn's cut is declared", "view.cut = _cut_at(request, request.turn_start)", "pass"),
+        ("the turn's cut is declared", "view.cut = cut_at(request, request.turn_start)", "pass"),
         (
             "what was said stays in part",
             "if any(s.parts and not s.message.is_system for s in without.slots):",
@@ -351,6 +357,21 @@ MUTANTS = [
         ("the number of tools", "if most and len(tools) > most:", "if False:"),
         ("names in schemas", "isinstance(name, str) and not form.fits(name)", "False"),
         ("names of speakers", "message.name and not speaker.fits(message.name)", "False"),
+    ),
+    *mutants_of(
+        "pipeline/carrying",
+        ("dropped ones are not carried", "and barred.isdisjoint", "and True or barred.isdisjoint"),
+        ("pinned ones are not carried", "if kept.isdisjoint(a.indices)", "if True"),
+        ("the room for it is kept", "budget - BLOCK_TOKENS, barred", "1 << 30, barred"),
+    ),
+    *mutants_of(
+        "pipeline/stable",
+        ("what is carried is in the view", "_put_carried(view, carried)\n", "pass\n"),
+        (
+            "leaving it out is declared",
+            "declared |= _has_room(",
+            "declared |= False and _has_room(",
+        ),
     ),
     *mutants_of(
         "pipeline/view",

@@ -14,7 +14,7 @@ from eunoe.domain.ports import TokenCounter
 from eunoe.domain.profile import ProviderProfile
 from eunoe.domain.report import Overrun
 from eunoe.pipeline.continuity import declared_cut
-from eunoe.pipeline.fitting import fit_view, shorten_turn
+from eunoe.pipeline.fitting import fit_view
 from eunoe.pipeline.forecasting import forecast_of
 from eunoe.pipeline.ground import nothing_to_change
 from eunoe.pipeline.observing import no_mark
@@ -22,6 +22,7 @@ from eunoe.pipeline.policies import decide_in_time, whole_view
 from eunoe.pipeline.reporting import make_report
 from eunoe.pipeline.request import Request, list_tokens
 from eunoe.pipeline.result import OrchestratorResult, placements_of
+from eunoe.pipeline.shortening import shorten_turn
 from eunoe.pipeline.view import Built, View
 
 OnOverflow = Literal["raise", "truncate", "keep"]
