@@ -6,9 +6,18 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from eunoe import ContextOrchestrator, Conversation, OrchestratorResult, Settings, TokenBudget
+from eunoe import (
+    ContextOrchestrator,
+    Conversation,
+    OrchestratorResult,
+    Settings,
+    TokenBudget,
+    Violation,
+    lint,
+)
 from eunoe.domain.ports import TokenCounter
 from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.stages.own_servers import OWN_SERVER_CODES
 from judge import Raw, ThirdsCounter
 
 
@@ -53,6 +62,11 @@ def ask(
         output_reserve=reserve,
         budget=TokenBudget(budget),
     )
+
+
+def broken_rules(messages: Sequence[Raw], profile: str = "openai") -> list[Violation]:
+    """The rules that a list breaks, those apart that only the provider's own servers keep."""
+    return [v for v in lint(messages, profile) if v.code not in OWN_SERVER_CODES]
 
 
 def sent_by(result: OrchestratorResult) -> list[Raw]:

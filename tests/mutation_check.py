@@ -115,8 +115,7 @@ MUTANTS = [
             "and called[answer] >= 1",
         ),
         ("one stray of an id", "and loose[answer] == 1", "and loose[answer] >= 1"),
-        ("the nearest call before", "sorted(self.answers, reverse=True)", "sorted(self.answers)"),
-        ("no call before for one behind", "while calls and calls[-1] < i:", "while False:"),
+        ("the nearest call before", "self._give(calls.pop(), i)", "self._give(calls.pop(0), i)"),
         ("twin ids are broken", 'problem = "one id for two calls" if', 'problem = "" if'),
         (
             "missing results are named",

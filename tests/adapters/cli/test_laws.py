@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eunoe import lint
+from ask import broken_rules
 from eunoe_cli.chat_file import read_chats
 from eunoe_cli.contenders import CONTENDERS, Contest, plain_window
 from eunoe_cli.replay import replay_chat, request_points
@@ -44,7 +44,7 @@ def test_the_window_is_valid_and_fits_or_is_the_question_alone(chat, budget):
     ruler = Ruler(chat)
     sent = plain_window(chat, budget, ruler)
     forced = [m for m in chat if m["role"] == "system"] + chat[-1:]
-    assert lint(sent, "openai") == ()
+    assert broken_rules(sent) == []
     assert ruler.total(sent) <= budget or sent == forced
     assert not ruler.is_incomplete(sent, chat)
 
