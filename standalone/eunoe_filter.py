@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 155 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 140bd56e687ea74b2c24b6527155ad49a26aa5543980c17ace7d53ba2732c539
+# sources sha256 31493ab49480dfe9582cc42cd1edec507f005fa66c431ad0e0b6f8a35063f5ee
 
 from __future__ import annotations
 
@@ -3672,16 +3672,12 @@ class _Pairing:
         return loose
 
     def pair_with_calls_behind(self, strays: Sequence[int]) -> None:
-        """Give each stray the nearest call behind it that waits for it."""
-        waiting: dict[str | None, list[int]] = {}
-        for call in sorted(self.answers, reverse=True) if strays else ():
-            for key in self._ids_of_call(call):
-                waiting.setdefault(key, []).append(call)
+        """Give each stray the call of its id, which is the only one, if it waits for it."""
+        calls = {key: call for call in self.answers for key in self._ids_of_call(call)}
         for i in strays:
-            calls = self._calls_for(i, waiting)
-            while calls and calls[-1] < i:
-                calls.pop()
-            self._take(calls, i)
+            call = calls.get(self._messages[i].answers)
+            if call is not None and self._waits(call, self._messages[i], True):
+                self._give(call, i)
 
     def _calls_for(self, i: int, waiting: dict[str | None, list[int]]) -> list[int]:
         """The calls that a stray may answer; none for one of the old kind, which has no id."""
