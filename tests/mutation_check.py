@@ -42,7 +42,7 @@ TABLES = {
     "shortening": ["tests/core/pipeline/test_fitting.py"],
     "carrying": ["tests/core/pipeline/test_carrying.py"],
     "stable": ["tests/core/pipeline/test_carrying.py", "tests/property/test_prefix.py"],
-    "orchestrator": ["tests/core/pipeline/test_fitting.py"],
+    "answering": ["tests/core/pipeline/test_fitting.py"],
 }
 PIPELINE = [
     f"tests/core/pipeline/test_{name}.py"
@@ -410,12 +410,13 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
-        "pipeline/orchestrator",
-        ("tools and reserve take room", "limit - tool_tokens - reserve", "limit - reserve"),
+        "pipeline/answering",
+        ("tools take room", "/ self.factor) - self.tool_tokens)", "/ self.factor))"),
+        ("the reserve takes room", "(self.limit - self.reserve)", "(self.limit)"),
         (
             "errors count tools and reserve",
-            "BudgetError(error.needed + tool_tokens + reserve, limit)",
-            "BudgetError(error.needed, limit)",
+            "BudgetError(asked.in_all(error.needed), asked.limit)",
+            "BudgetError(error.needed, asked.limit)",
         ),
     ),
     *mutants_of(
