@@ -40,6 +40,14 @@ def test_the_oldest_results_of_a_running_turn_become_stubs():
     assert answer.report.cut.declared
 
 
+def test_a_turn_of_very_many_steps_fits():
+    """What a stub takes is counted as it is: a little too much for each adds up."""
+    answer = ask([user("the task"), *loop(500, size=60)], 1000)
+    assert count_list(sent_by(answer)) <= 1000
+    assert sent_by(answer)[0] == user("the task")
+    assert answer.report.infeasible is None
+
+
 LOST = result("lost", "17 rows " * 60)
 TWINS = [calling("c", "c", text="I look it up. " * 40), result("c", "17 rows " * 60)]
 
