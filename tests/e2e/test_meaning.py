@@ -36,7 +36,7 @@ def valves(embedding: str, upstream: Upstream) -> dict[str, Any]:
     return chosen
 
 
-def until(true: Callable[[], bool], seconds: float = 20) -> None:
+def until(true: Callable[[], bool], seconds: float = 180) -> None:
     """Wait for what happens behind an answer."""
     end = time.monotonic() + seconds
     while not true():
