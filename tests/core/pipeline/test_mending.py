@@ -191,6 +191,25 @@ def test_a_call_keeps_its_place_where_its_result_came_early(profile, policy):
     assert shown == sorted(shown)
 
 
+ASKS = {"type": "mcp_approval_request", "id": "m", "name": "rm", "arguments": "{}"}
+APPROVES = {"type": "mcp_approval_response", "approval_request_id": "m", "approve": True}
+
+
+@pytest.mark.parametrize("profile", ["openai", "responses", "deepseek", "permissive"])
+@pytest.mark.parametrize("policy", ["relevance", "lethes"])
+@pytest.mark.parametrize(
+    "between", [[], [blocks(ASKS), {"role": "user", "content": [APPROVES]}]], ids=["", "approved"]
+)
+def test_no_list_opens_with_an_answer_whose_question_was_cut(profile, policy, between):
+    """The answer is quoted instead, also where an approval stands between."""
+    told = "The harbour violin is in box 17, beside the harbour violin case."
+    filler = [m for i in range(9) for m in (user(f"z{i} " * 9), assistant("y " * 9))]
+    chat = [user("lorem ipsum " * 60), *between, assistant(told), *filler]
+    answer = ask([*chat, user("harbour violin?")], 170, profile, policy=policy, recall="always")
+    assert sent_by(answer)[0]["role"] == "user"
+    assert told in str(sent_by(answer))
+
+
 @pytest.mark.parametrize("content", [None, "", " "])
 def test_an_old_result_with_nothing_in_it_gets_a_text_where_that_is_refused(content):
     chat = [user("q"), OLD_CALL, {**OLD_RESULT, "content": content}, assistant("x"), user("r")]
