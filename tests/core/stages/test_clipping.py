@@ -76,6 +76,12 @@ CLUSTERS = {
     "line break of two": "\r\n",
     "vowel signs": "नि",
     "tone marks": "ที่",
+    "conjunct of two consonants": "क्षि",
+    "conjunct with a joiner": "क्\u200dष",
+    "syllable in letters": "\u1112\u1161\u11ab",
+    "syllable with a final behind it": "하\u11ab",
+    "narrow voiced kana": "ﾊﾟ",
+    "vowel that stands behind": "กำ",
 }
 
 
