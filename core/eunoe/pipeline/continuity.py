@@ -44,9 +44,6 @@ def _reaches_back(request: Request, view: View, built: Built) -> bool:
     start = last_turn_start(request.entries[:place])
     if not place or all(map(_is_plain_talk, request.messages[start:])):
         return False
-    late = any(m.is_system for m in request.messages[place:])
-    if late and request.profile.system_at_head and not _systems_alone(request.messages[:place]):
-        return True
     earlier = _as_it_was(request, place, start)
     kept = [a for a in view.in_place if a.first < start]
     before = build_view(earlier, View(in_place=kept))
@@ -54,10 +51,6 @@ def _reaches_back(request: Request, view: View, built: Built) -> bool:
         return True  # something that is gone by now took room then
     outline = _outline(before.slots)
     return _outline(built.slots)[: len(outline)] != outline
-
-
-def _systems_alone(messages: Sequence[Message]) -> bool:
-    return all(m.is_system for m in messages)
 
 
 def _is_plain_talk(message: Message) -> bool:

@@ -25,6 +25,29 @@ def nested(depth: int, leaf: object = "leaf"):
     return value
 
 
+class Circle(list):
+    """A list inside itself that minds being read again and again."""
+
+    reads = 0
+
+    def __iter__(self):
+        self.reads += 1
+        assert self.reads < 9, "read without end"
+        return super().__iter__()
+
+
+def test_what_stands_inside_itself_ends():
+    circle = Circle()
+    circle.append(["x", circle])
+    assert _deep_json(circle, True, False, (",", ":")) == '[["x","[...]"]]'
+
+
+def test_what_stands_twice_side_by_side_is_written_twice():
+    pair = ["x", {"k": 1}]
+    for value in ([pair, pair], {"a": pair, "b": [pair, pair[1]]}):
+        assert _deep_json(value, True, False, (", ", ": ")) == json.dumps(value)
+
+
 @pytest.mark.parametrize("sort_keys", [True, False])
 @pytest.mark.parametrize("ensure_ascii", [True, False])
 @given(value=PLAIN)

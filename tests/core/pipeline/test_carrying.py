@@ -103,3 +103,27 @@ def test_a_remembered_chat_carries_the_same():
     for stop in range(6, len(messages), 4):
         warm = sent_by(ask(messages[:stop], BUDGET, by=by))
         assert warm == sent_by(ask(messages[:stop], BUDGET))
+
+
+def test_what_is_recalled_neither_hides_nor_brings_it():
+    """While the turn goes on, recall comes and goes; what is carried stays, word for word."""
+    asking = [*trip(30), user("What did we say of reservation RES003 of ann_lee_003?")]
+    running = [m for k in range(8) for m in (calling(f"run_{k}"), result(f"run_{k}", "out " * 60))]
+    answers = [ask([*asking, *running[:n]], BUDGET) for n in range(0, 17, 2)]
+    shown = [blocks(answer) for answer in answers]
+    assert len(shown[0]) == 2  # what is carried, and what this question needs
+    assert [len(s) for s in shown[1:]] == [1] * 8  # the steps take the room of what was recalled
+    assert all(s[0] == shown[0][0] for s in shown)
+    assert [a.report.cut.declared for a in answers] == [True] + [False] * 8
+
+
+def test_it_is_left_out_and_said_so_once_the_turn_needs_its_room():
+    """Whether something was recalled at the request before or not."""
+    for question in ("Go on.", "What did we say of reservation RES003 of ann_lee_003?"):
+        asking = [*trip(30), user(question)]
+        running = [
+            m for k in range(8) for m in (calling(f"run_{k}"), result(f"run_{k}", "out " * 120))
+        ]
+        answers = [ask([*asking, *running[:n]], BUDGET) for n in range(10, 17, 2)]
+        assert [len(blocks(answer)) for answer in answers] == [1, 0, 0, 0]
+        assert [answer.report.cut.declared for answer in answers[1:3]] == [True, False]

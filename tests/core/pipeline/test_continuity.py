@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ask import ask, sent_by
+from judge import count_list
 from strategies import PROFILE_NAMES, assistant, calling, part, result, user
 
 HEAD_FIRST = ("anthropic", "gemini", "mistral", "template")
@@ -97,3 +98,18 @@ def test_a_declared_mend_keeps_the_place_of_the_window():
     assert plain is not None
     assert late is not None
     assert (late.index, late.declared) == (plain.index, True)
+
+
+@pytest.mark.parametrize("profile", [p for p in PROFILE_NAMES if p not in ("mistral", "template")])
+def test_room_that_a_quotation_took_and_gives_back_is_declared(profile):
+    """What can only be quoted is quoted in its own turn, which costs an older turn its place."""
+    chat = [user("q0 " * 40), assistant("a0 " * 40), user("q1"), result("lost", "17 rows " * 8)]
+    chat += [assistant("a1"), user("q2")]
+    budget = count_list(chat)
+    cramped = ask(chat[:4], budget, profile)
+    assert [p.index for p in cramped.placements] == [None, 2]
+    assert declared(chat[:4], profile, budget=budget)
+    assert [p.index for p in ask(chat, budget, profile).placements] == [0, 1, 2, 4, 5]
+    assert declared(chat, profile, budget=budget)
+    more = [*chat, assistant("a2"), user("q3")]
+    assert not declared(more, profile, budget=count_list(more))
