@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 155 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 31493ab49480dfe9582cc42cd1edec507f005fa66c431ad0e0b6f8a35063f5ee
+# sources sha256 da7cfaf3aebc9ed60b8960239ea6ad651700f00c400308fee8471df2a3da862e
 
 from __future__ import annotations
 
@@ -6344,6 +6344,17 @@ def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {**raw, "content": parts if written else [{"type": "text", "text": text}, *parts]}
 
 
+def with_text_alone(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The message with this text in place of everything in it, pictures too."""
+    content = raw.get("content")
+    if not isinstance(content, list):
+        return {**raw, "content": text}
+    first = next(
+        (p for p in content if isinstance(p, Mapping) and p.get("type") in _TEXT_TYPES), {}
+    )
+    return {**raw, "content": [{"type": "text", **first, "text": text}]}
+
+
 ELISION = "… "
 
 
@@ -10540,6 +10551,7 @@ class SlotMaker:
         read: reads a message that was written anew.
         thinking_mode: some message of the chat carries its reasoning.
         shortened: replacements for the text of some messages (stubs, clips), with their fate.
+        left_out: messages that are left out of their atom: pictures of results that are stubs.
         repeated_ids: call ids used more than once; a stub under such an id could be taken for the
             result of another call.
         loose_ids: ids of results that found no call; one of them may be the true result of a call
@@ -10555,6 +10567,7 @@ class SlotMaker:
     thinking_mode: bool
     stripped: frozenset[int] = frozenset()
     shortened: Mapping[int, tuple[str, Fate]] = field(default_factory=dict)
+    left_out: Collection[int] = ()
     repeated_ids: frozenset[str | None] = frozenset()
     loose_ids: frozenset[str | None] = frozenset()
     short_ids: bool = False
@@ -10603,7 +10616,7 @@ class SlotMaker:
         """The messages of an atom that can stand in the list; none if all are empty."""
         slots: list[Slot] = []
         for i in atom.indices:
-            slot = self._slot(i)
+            slot = self._slot(i) if i not in self.left_out else None
             if slot is not None:
                 slots.append(slot)
         if len(atom.indices) > 1:
@@ -10657,7 +10670,7 @@ class SlotMaker:
             return Slot(i, raw, message, changed, fate, (i,))
         if i in self.shortened:
             text, fate = self.shortened[i]
-            raw, changed = with_content(raw, text), True
+            raw, changed = shortened_raw(raw, text, fate), True
         if message.shape.problem.startswith("content is "):
             raw, changed = with_content(raw, message.text), True
             self.mended.append(f"[{i}] {message.shape.problem}; it was sent as text")
@@ -10674,6 +10687,11 @@ class SlotMaker:
             return None
         value = self.read(raw) if changed else message
         return Slot(i, raw, value, changed, fate, (i,), not message.shape.half_character)
+
+
+def shortened_raw(raw: Mapping[str, Any], text: str, fate: Fate) -> dict[str, Any]:
+    """A message with a shorter text: a stub stands for all of it, a clip for its text alone."""
+    return with_text_alone(raw, text) if fate is Fate.STUB else with_content(raw, text)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -12329,7 +12347,9 @@ def known_values(transcript: Transcript) -> ValueRows:
 # --------------------------------------------------------------------------------------------------
 # eunoe.domain.graphemes: Where a text may be cut: never inside what people see as one character.
 
-_GRAPHEME_JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
+_GRAPHEME_JOINERS = "\u200c\u200d\ufe0e\ufe0f\u20e3\uff9e\uff9f\u0e33\u0eb3"
+_CONJUNCT_SIGNS = "\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d"
+"""Signs that join two consonants into one shape: Devanagari to Malayalam."""
 
 
 def whole_grapheme(text: str, place: int, step: int) -> int:
@@ -12352,6 +12372,8 @@ def _inside_grapheme(text: str, place: int) -> bool:
         return True
     if unicodedata.category(after) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= after <= "\U0001f3ff":
         return True
+    if _joins_syllable(before, after) or _joins_consonants(text, place):
+        return True
     if "\U000e0020" <= after <= "\U000e007f" or (before == "\r" and after == "\n"):
         return True
     if "\U0001f1e6" <= after <= "\U0001f1ff" and "\U0001f1e6" <= before <= "\U0001f1ff":
@@ -12360,6 +12382,33 @@ def _inside_grapheme(text: str, place: int) -> bool:
             start -= 1
         return (place - start) % 2 == 1
     return False
+
+
+def _joins_syllable(before: str, after: str) -> bool:
+    """Whether both are of one Hangul syllable that is written in its letters."""
+    if "\u1160" <= after <= "\u11ff" or "\ud7b0" <= after <= "\ud7fb":  # vowels and finals
+        return _is_hangul(before)
+    leads = "\u1100" <= before <= "\u115f" or "\ua960" <= before <= "\ua97c"
+    return leads and _is_hangul(after)
+
+
+def _is_hangul(character: str) -> bool:
+    return (
+        "\u1100" <= character <= "\u11ff"
+        or "\ua960" <= character <= "\ua97c"
+        or "\uac00" <= character <= "\ud7fb"
+    )
+
+
+def _joins_consonants(text: str, place: int) -> bool:
+    """Whether a conjunct sign stands between the letter before the cut and the one behind it."""
+    if unicodedata.category(text[place]) != "Lo":
+        return False
+    k = place - 1
+    while k > 0 and text[k] in "\u200d\u093c\u09bc\u0abc\u0b3c\u0c3c":
+        k -= 1
+    sign = text[k]
+    return sign in _CONJUNCT_SIGNS and ord(sign) & ~0x7F == ord(text[place]) & ~0x7F
 
 
 # --------------------------------------------------------------------------------------------------
@@ -13571,7 +13620,8 @@ class View:
         in_place: atoms to stand in place, the current turn's apart.
         quoted: atoms to stand in the quoted block.
         shortened: places whose text is replaced, with the new text and its fate.
-        left_out: first messages of atoms of the current turn that are left out.
+        left_out: first messages of atoms of the current turn that are left out, and pictures that
+            are left out of theirs.
         reasons: why some messages met their fate.
         scored: relevance, where there was a question to score against.
         ranked: ``in_place`` was chosen by relevance, so that the least relevant gives way first,
@@ -13627,6 +13677,7 @@ def build_view(request: Request, view: View) -> Built:
         thinking_mode=request.thinking_mode,
         stripped=request.flags.stripped,
         shortened=view.shortened,
+        left_out=view.left_out,
         repeated_ids=request.repeated_ids,
         loose_ids=request.loose_ids,
         short_ids=request.settings.rewrite_call_ids,
@@ -13654,6 +13705,10 @@ def build_view(request: Request, view: View) -> Built:
         slots, opening = _without_open_answers(request, slots)
         quoted = [*opening, *quoted]
     quoted = [a for a in quoted if _has_words(request, a)]
+    if carried:
+        text = quotation_of(request, carried)
+        most = most_quoted_tokens(request, carried, text)
+        slots = carry_block(slots, view.carried_before, text, request.read, most_tokens=most)
     block = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
     if block:
         slots = put_block(
@@ -13667,11 +13722,6 @@ def build_view(request: Request, view: View) -> Built:
             if request.question is None
             else request.entries[request.question].tokens,
         )
-    if carried:
-        text = quotation_of(request, carried)
-        most = most_quoted_tokens(request, carried, text)
-        slots = carry_block(slots, view.carried_before, text, request.read, most_tokens=most)
-        quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, maker.mended)
     tokens = _tokens_of(request, slots)
     return Built(
@@ -13679,8 +13729,8 @@ def build_view(request: Request, view: View) -> Built:
         tokens=tokens,
         violations=check_messages([s.message for s in slots], request.profile),
         mended=maker.mended,
-        quoted=frozenset(i for a in quoted for i in a.indices),
-        gists=frozenset(i for a in quoted for i in a.indices if i in view.gists),
+        quoted=frozenset(i for a in (*quoted, *carried) for i in a.indices),
+        gists=frozenset(i for a in (*quoted, *carried) for i in a.indices if i in view.gists),
     )
 
 
@@ -13804,9 +13854,6 @@ def _reaches_back(request: Request, view: View, built: Built) -> bool:
     start = last_turn_start(request.entries[:place])
     if not place or all(map(_is_plain_talk, request.messages[start:])):
         return False
-    late = any(m.is_system for m in request.messages[place:])
-    if late and request.profile.system_at_head and not _systems_alone(request.messages[:place]):
-        return True
     earlier = _as_it_was(request, place, start)
     kept = [a for a in view.in_place if a.first < start]
     before = build_view(earlier, View(in_place=kept))
@@ -13814,10 +13861,6 @@ def _reaches_back(request: Request, view: View, built: Built) -> bool:
         return True  # something that is gone by now took room then
     outline = _outline(before.slots)
     return _outline(built.slots)[: len(outline)] != outline
-
-
-def _systems_alone(messages: Sequence[Message]) -> bool:
-    return all(m.is_system for m in messages)
 
 
 def _is_plain_talk(message: Message) -> bool:
@@ -17683,13 +17726,16 @@ def clip_sources(text: str, max_tokens: int, count: Callable[[str], int]) -> str
 # eunoe.pipeline.shortening: Shorten a running turn that alone is too large for the budget.
 
 _ELIDED = "[result elided to save room; {tokens} tokens. Call the tool again if it is needed.]"
+_NOT_SHOWN = "[pictures elided to save room; {tokens} tokens. Call the tool again to see them.]"
+_PICTURES_REASON = "pictures of an older result of the running turn, elided to save room"
 _LEAST_CLIP_TOKENS = 24
 
 
 def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overrun | None]:
     """The current turn alone, shortened until it fits.
 
-    Finished results of the running loop become stubs, the oldest first; then results are clipped;
+    Finished results of the running loop become stubs, the oldest first, pictures and all; then
+    results are clipped;
     then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, steps
     that hold reasoning too, and the user's own message is clipped. The task and the newest step
     stay.
@@ -17763,31 +17809,52 @@ def _finished_results(request: Request) -> list[tuple[Atom, int]]:
 def _stub_results(request: Request, view: View, built: Built) -> Built:
     """Stub the oldest results, in steps down to the low mark, so that the prefix stays for a while.
 
-    The newest call's results are left alone.
+    The newest call's results are left alone. Pictures that a host shows behind the results of a
+    call are elided with the last of these.
     """
     results = _finished_results(request)
     newest = results[-1][0] if results else None
-    stubs: dict[int, str] = {}
+    last_of_atom = {atom.first: i for atom, i in results}
+    stubs: dict[int, tuple[int, str, list[int]]] = {}
     saved: dict[int, int] = {}
     for atom, i in results:
-        text = None if atom is newest else _stub_text(request, i)
-        size = request.counter.count(text) + 8 if text else 0
-        if text and size < request.entries[i].tokens:
-            stubs[i], saved[i] = text, request.entries[i].tokens - size
+        if atom is newest:
+            continue
+        shown = _shown_pictures(request, atom) if i == last_of_atom[atom.first] else []
+        whole = sum(request.entries[k].tokens for k in (i, *shown))
+        text = _stub_text(request, i, whole, bool(shown))
+        size = _shortened_size(request, i, text, Fate.STUB) if text else whole
+        if text and size < whole:
+            end = max(i, *shown) if shown else i
+            stubs[end], saved[end] = (i, text, shown), whole - size
     start, size = request.turn_start, len(request.entries)
     sizes = [request.entries[i].tokens for i in range(start, size)]
     chosen = _released_by_replay(request, built.tokens - sum(sizes), sizes, saved)
-    for i in chosen:
-        view.shortened[i] = (stubs[i], Fate.STUB)
+    for i, text, shown in (stubs[end] for end in chosen):
+        view.shortened[i] = (text, Fate.STUB)
         view.reasons[i] = "an older result of the running turn was elided to save room"
+        view.left_out.update(shown)
+        view.reasons.update(dict.fromkeys(shown, _PICTURES_REASON))
     view.truncated = view.truncated or bool(chosen)
     return build_view(request, view) if chosen else built
 
 
-def _stub_text(request: Request, i: int) -> str | None:
-    if request.messages[i].role == "tool":
-        return _ELIDED.format(tokens=request.entries[i].tokens)
-    return clip_text(request.messages[i].text, 2 * _LEAST_CLIP_TOKENS, request.counter.count)
+def _shown_pictures(request: Request, atom: Atom) -> list[int]:
+    """The user messages in which a host shows the pictures of the atom's results."""
+    messages = request.messages
+    behind = [i for i in atom.indices[1:] if messages[i].role == "user"]
+    return [i for i in behind if not messages[i].shape.approves]
+
+
+def _stub_text(request: Request, i: int, tokens: int, pictures: bool) -> str | None:
+    """What stands for a result of so many tokens: short words stay where pictures are elided."""
+    text, count = request.messages[i].text, request.counter.count
+    if request.messages[i].role != "tool":
+        return clip_text(text, 2 * _LEAST_CLIP_TOKENS, count)
+    stub = _ELIDED.format(tokens=tokens)
+    if text and (pictures or request.messages[i].media) and count(text) <= count(stub):
+        return f"{text}\n{_NOT_SHOWN.format(tokens=tokens - count(text))}"
+    return stub
 
 
 def _leave_out_steps(
@@ -17806,9 +17873,7 @@ def _leave_out_steps(
     steps = [
         a
         for a in request.current_atoms[:-1]
-        if not a.system
-        and start not in a.indices
-        and not any(request.messages[i].role == "user" for i in a.indices)
+        if not a.system and start not in a.indices and not _says_something_as_user(request, a)
     ]
     saved = {max(a.indices): sum(sizes[i - start] for i in a.indices) for a in steps}
     by_end = {max(a.indices): a for a in steps}
@@ -17822,15 +17887,26 @@ def _leave_out_steps(
     return build_view(request, view) if chosen else built
 
 
+def _says_something_as_user(request: Request, atom: Atom) -> bool:
+    users = {i for i in atom.indices if request.messages[i].role == "user"}
+    return not users.issubset(_shown_pictures(request, atom))
+
+
 def _holds_reasoning(message: Message) -> bool:
     shape = message.shape
     return shape.thinks or shape.reasoning_field or "reasoning" in message.parts
 
 
 def _shortened_tokens(request: Request, view: View, i: int) -> int:
+    if i in view.left_out:
+        return 0
     if i not in view.shortened:
         return request.entries[i].tokens
-    return request.count([with_content(request.raws[i], view.shortened[i][0])])
+    return _shortened_size(request, i, *view.shortened[i])
+
+
+def _shortened_size(request: Request, i: int, text: str, fate: Fate) -> int:
+    return request.count([shortened_raw(request.raws[i], text, fate)])
 
 
 def _released_by_replay(
@@ -17865,7 +17941,7 @@ def _released_by_replay(
 def _clip_results(request: Request, view: View, built: Built) -> Built:
     """Clip the results that are left, the largest first, until the turn fits."""
     sizes = sorted(
-        ((request.entries[i].tokens, i) for _, i in _finished_results(request)),
+        ((_text_tokens(request, i), i) for _, i in _finished_results(request)),
         key=lambda x: (-x[0], x[1]),
     )
     excess, freed = built.tokens - (request.allowed or 0), 0
@@ -17879,6 +17955,12 @@ def _clip_results(request: Request, view: View, built: Built) -> Built:
             continue
         freed += _clip_one(request, view, i, max(_LEAST_CLIP_TOKENS, size - 8 - excess + freed))
     return build_view(request, view) if freed else built
+
+
+def _text_tokens(request: Request, i: int) -> int:
+    """Tokens of a message without its pictures."""
+    pictures = sum(MEDIA_TOKENS[kind] for kind in request.messages[i].media)
+    return max(0, request.entries[i].tokens - pictures)
 
 
 def _clip_question(request: Request, view: View, built: Built) -> Built:

@@ -10,18 +10,22 @@ from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.fitting import cut_at
 from eunoe.pipeline.policies import whole_view
 from eunoe.pipeline.request import Request
+from eunoe.pipeline.slots import shortened_raw
 from eunoe.pipeline.view import Built, View, build_view
 from eunoe.stages.clipping import clip_sources, clip_text
-from eunoe.wire.rewriting import with_content
+from eunoe.stages.counting.message_cost import MEDIA_TOKENS
 
 _ELIDED = "[result elided to save room; {tokens} tokens. Call the tool again if it is needed.]"
+_NOT_SHOWN = "[pictures elided to save room; {tokens} tokens. Call the tool again to see them.]"
+_PICTURES_REASON = "pictures of an older result of the running turn, elided to save room"
 _LEAST_CLIP_TOKENS = 24
 
 
 def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overrun | None]:
     """The current turn alone, shortened until it fits.
 
-    Finished results of the running loop become stubs, the oldest first; then results are clipped;
+    Finished results of the running loop become stubs, the oldest first, pictures and all; then
+    results are clipped;
     then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, steps
     that hold reasoning too, and the user's own message is clipped. The task and the newest step
     stay.
@@ -95,31 +99,52 @@ def _finished_results(request: Request) -> list[tuple[Atom, int]]:
 def _stub_results(request: Request, view: View, built: Built) -> Built:
     """Stub the oldest results, in steps down to the low mark, so that the prefix stays for a while.
 
-    The newest call's results are left alone.
+    The newest call's results are left alone. Pictures that a host shows behind the results of a
+    call are elided with the last of these.
     """
     results = _finished_results(request)
     newest = results[-1][0] if results else None
-    stubs: dict[int, str] = {}
+    last_of_atom = {atom.first: i for atom, i in results}
+    stubs: dict[int, tuple[int, str, list[int]]] = {}
     saved: dict[int, int] = {}
     for atom, i in results:
-        text = None if atom is newest else _stub_text(request, i)
-        size = request.counter.count(text) + 8 if text else 0
-        if text and size < request.entries[i].tokens:
-            stubs[i], saved[i] = text, request.entries[i].tokens - size
+        if atom is newest:
+            continue
+        shown = _shown_pictures(request, atom) if i == last_of_atom[atom.first] else []
+        whole = sum(request.entries[k].tokens for k in (i, *shown))
+        text = _stub_text(request, i, whole, bool(shown))
+        size = _shortened_size(request, i, text, Fate.STUB) if text else whole
+        if text and size < whole:
+            end = max(i, *shown) if shown else i
+            stubs[end], saved[end] = (i, text, shown), whole - size
     start, size = request.turn_start, len(request.entries)
     sizes = [request.entries[i].tokens for i in range(start, size)]
     chosen = _released_by_replay(request, built.tokens - sum(sizes), sizes, saved)
-    for i in chosen:
-        view.shortened[i] = (stubs[i], Fate.STUB)
+    for i, text, shown in (stubs[end] for end in chosen):
+        view.shortened[i] = (text, Fate.STUB)
         view.reasons[i] = "an older result of the running turn was elided to save room"
+        view.left_out.update(shown)
+        view.reasons.update(dict.fromkeys(shown, _PICTURES_REASON))
     view.truncated = view.truncated or bool(chosen)
     return build_view(request, view) if chosen else built
 
 
-def _stub_text(request: Request, i: int) -> str | None:
-    if request.messages[i].role == "tool":
-        return _ELIDED.format(tokens=request.entries[i].tokens)
-    return clip_text(request.messages[i].text, 2 * _LEAST_CLIP_TOKENS, request.counter.count)
+def _shown_pictures(request: Request, atom: Atom) -> list[int]:
+    """The user messages in which a host shows the pictures of the atom's results."""
+    messages = request.messages
+    behind = [i for i in atom.indices[1:] if messages[i].role == "user"]
+    return [i for i in behind if not messages[i].shape.approves]
+
+
+def _stub_text(request: Request, i: int, tokens: int, pictures: bool) -> str | None:
+    """What stands for a result of so many tokens: short words stay where pictures are elided."""
+    text, count = request.messages[i].text, request.counter.count
+    if request.messages[i].role != "tool":
+        return clip_text(text, 2 * _LEAST_CLIP_TOKENS, count)
+    stub = _ELIDED.format(tokens=tokens)
+    if text and (pictures or request.messages[i].media) and count(text) <= count(stub):
+        return f"{text}\n{_NOT_SHOWN.format(tokens=tokens - count(text))}"
+    return stub
 
 
 def _leave_out_steps(
@@ -138,9 +163,7 @@ def _leave_out_steps(
     steps = [
         a
         for a in request.current_atoms[:-1]
-        if not a.system
-        and start not in a.indices
-        and not any(request.messages[i].role == "user" for i in a.indices)
+        if not a.system and start not in a.indices and not _says_something_as_user(request, a)
     ]
     saved = {max(a.indices): sum(sizes[i - start] for i in a.indices) for a in steps}
     by_end = {max(a.indices): a for a in steps}
@@ -154,15 +177,26 @@ def _leave_out_steps(
     return build_view(request, view) if chosen else built
 
 
+def _says_something_as_user(request: Request, atom: Atom) -> bool:
+    users = {i for i in atom.indices if request.messages[i].role == "user"}
+    return not users.issubset(_shown_pictures(request, atom))
+
+
 def _holds_reasoning(message: Message) -> bool:
     shape = message.shape
     return shape.thinks or shape.reasoning_field or "reasoning" in message.parts
 
 
 def _shortened_tokens(request: Request, view: View, i: int) -> int:
+    if i in view.left_out:
+        return 0
     if i not in view.shortened:
         return request.entries[i].tokens
-    return request.count([with_content(request.raws[i], view.shortened[i][0])])
+    return _shortened_size(request, i, *view.shortened[i])
+
+
+def _shortened_size(request: Request, i: int, text: str, fate: Fate) -> int:
+    return request.count([shortened_raw(request.raws[i], text, fate)])
 
 
 def _released_by_replay(
@@ -197,7 +231,7 @@ def _released_by_replay(
 def _clip_results(request: Request, view: View, built: Built) -> Built:
     """Clip the results that are left, the largest first, until the turn fits."""
     sizes = sorted(
-        ((request.entries[i].tokens, i) for _, i in _finished_results(request)),
+        ((_text_tokens(request, i), i) for _, i in _finished_results(request)),
         key=lambda x: (-x[0], x[1]),
     )
     excess, freed = built.tokens - (request.allowed or 0), 0
@@ -211,6 +245,12 @@ def _clip_results(request: Request, view: View, built: Built) -> Built:
             continue
         freed += _clip_one(request, view, i, max(_LEAST_CLIP_TOKENS, size - 8 - excess + freed))
     return build_view(request, view) if freed else built
+
+
+def _text_tokens(request: Request, i: int) -> int:
+    """Tokens of a message without its pictures."""
+    pictures = sum(MEDIA_TOKENS[kind] for kind in request.messages[i].media)
+    return max(0, request.entries[i].tokens - pictures)
 
 
 def _clip_question(request: Request, view: View, built: Built) -> Built:

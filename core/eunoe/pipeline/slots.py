@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from eunoe.wire.rewriting import (
     short_call_id,
     with_content,
     with_short_call_ids,
+    with_text_alone,
     without_half_characters,
 )
 
@@ -55,6 +56,7 @@ class SlotMaker:
         read: reads a message that was written anew.
         thinking_mode: some message of the chat carries its reasoning.
         shortened: replacements for the text of some messages (stubs, clips), with their fate.
+        left_out: messages that are left out of their atom: pictures of results that are stubs.
         repeated_ids: call ids used more than once; a stub under such an id could be taken for the
             result of another call.
         loose_ids: ids of results that found no call; one of them may be the true result of a call
@@ -70,6 +72,7 @@ class SlotMaker:
     thinking_mode: bool
     stripped: frozenset[int] = frozenset()
     shortened: Mapping[int, tuple[str, Fate]] = field(default_factory=dict)
+    left_out: Collection[int] = ()
     repeated_ids: frozenset[str | None] = frozenset()
     loose_ids: frozenset[str | None] = frozenset()
     short_ids: bool = False
@@ -118,7 +121,7 @@ class SlotMaker:
         """The messages of an atom that can stand in the list; none if all are empty."""
         slots: list[Slot] = []
         for i in atom.indices:
-            slot = self._slot(i)
+            slot = self._slot(i) if i not in self.left_out else None
             if slot is not None:
                 slots.append(slot)
         if len(atom.indices) > 1:
@@ -172,7 +175,7 @@ class SlotMaker:
             return Slot(i, raw, message, changed, fate, (i,))
         if i in self.shortened:
             text, fate = self.shortened[i]
-            raw, changed = with_content(raw, text), True
+            raw, changed = shortened_raw(raw, text, fate), True
         if message.shape.problem.startswith("content is "):
             raw, changed = with_content(raw, message.text), True
             self.mended.append(f"[{i}] {message.shape.problem}; it was sent as text")
@@ -189,3 +192,8 @@ class SlotMaker:
             return None
         value = self.read(raw) if changed else message
         return Slot(i, raw, value, changed, fate, (i,), not message.shape.half_character)
+
+
+def shortened_raw(raw: Mapping[str, Any], text: str, fate: Fate) -> dict[str, Any]:
+    """A message with a shorter text: a stub stands for all of it, a clip for its text alone."""
+    return with_text_alone(raw, text) if fate is Fate.STUB else with_content(raw, text)

@@ -23,7 +23,8 @@ class View:
         in_place: atoms to stand in place, the current turn's apart.
         quoted: atoms to stand in the quoted block.
         shortened: places whose text is replaced, with the new text and its fate.
-        left_out: first messages of atoms of the current turn that are left out.
+        left_out: first messages of atoms of the current turn that are left out, and pictures that
+            are left out of theirs.
         reasons: why some messages met their fate.
         scored: relevance, where there was a question to score against.
         ranked: ``in_place`` was chosen by relevance, so that the least relevant gives way first,
@@ -79,6 +80,7 @@ def build_view(request: Request, view: View) -> Built:
         thinking_mode=request.thinking_mode,
         stripped=request.flags.stripped,
         shortened=view.shortened,
+        left_out=view.left_out,
         repeated_ids=request.repeated_ids,
         loose_ids=request.loose_ids,
         short_ids=request.settings.rewrite_call_ids,
@@ -106,6 +108,10 @@ def build_view(request: Request, view: View) -> Built:
         slots, opening = _without_open_answers(request, slots)
         quoted = [*opening, *quoted]
     quoted = [a for a in quoted if _has_words(request, a)]
+    if carried:
+        text = quotation_of(request, carried)
+        most = most_quoted_tokens(request, carried, text)
+        slots = carry_block(slots, view.carried_before, text, request.read, most_tokens=most)
     block = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
     if block:
         slots = put_block(
@@ -119,11 +125,6 @@ def build_view(request: Request, view: View) -> Built:
             if request.question is None
             else request.entries[request.question].tokens,
         )
-    if carried:
-        text = quotation_of(request, carried)
-        most = most_quoted_tokens(request, carried, text)
-        slots = carry_block(slots, view.carried_before, text, request.read, most_tokens=most)
-        quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, maker.mended)
     tokens = _tokens_of(request, slots)
     return Built(
@@ -131,8 +132,8 @@ def build_view(request: Request, view: View) -> Built:
         tokens=tokens,
         violations=check_messages([s.message for s in slots], request.profile),
         mended=maker.mended,
-        quoted=frozenset(i for a in quoted for i in a.indices),
-        gists=frozenset(i for a in quoted for i in a.indices if i in view.gists),
+        quoted=frozenset(i for a in (*quoted, *carried) for i in a.indices),
+        gists=frozenset(i for a in (*quoted, *carried) for i in a.indices if i in view.gists),
     )
 
 

@@ -46,6 +46,17 @@ def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {**raw, "content": parts if written else [{"type": "text", "text": text}, *parts]}
 
 
+def with_text_alone(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The message with this text in place of everything in it, pictures too."""
+    content = raw.get("content")
+    if not isinstance(content, list):
+        return {**raw, "content": text}
+    first = next(
+        (p for p in content if isinstance(p, Mapping) and p.get("type") in _TEXT_TYPES), {}
+    )
+    return {**raw, "content": [{"type": "text", **first, "text": text}]}
+
+
 ELISION = "… "
 
 

@@ -10,6 +10,7 @@ from eunoe.wire.rewriting import (
     user_message,
     with_content,
     with_prefix_elided,
+    with_text_alone,
     with_text_in_front,
     without_half_characters,
 )
@@ -40,6 +41,25 @@ def message(content, **more):
 )
 def test_text_is_replaced_and_pictures_stay(content, expected):
     assert with_content(message(content), "new") == message(expected)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("old", "new"),
+        (None, "new"),
+        ([part("a"), PICTURE, part("b")], [part("new")]),
+        ([PICTURE], [part("new")]),
+        (["a", PICTURE], [part("new")]),
+        (
+            [PICTURE, {"type": "input_text", "text": "a", "k": 1}],
+            [{"type": "input_text", "text": "new", "k": 1}],
+        ),
+        ([], [part("new")]),
+    ],
+)
+def test_text_stands_for_everything(content, expected):
+    assert with_text_alone(message(content), "new") == message(expected)
 
 
 @pytest.mark.parametrize(

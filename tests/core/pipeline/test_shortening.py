@@ -1,0 +1,92 @@
+"""A running turn that is shortened: pictures of results, what its steps are counted as."""
+
+from __future__ import annotations
+
+import pytest
+
+from ask import ask, sent_by
+from eunoe import Fate
+from judge import count, count_list, faults
+from strategies import PROFILE_NAMES, assistant, calling, image, part, result, user
+
+SYSTEM = {"role": "system", "content": "be brief"}
+
+
+def loop(steps: int, size: int = 300):
+    return [
+        m
+        for i in range(steps)
+        for m in (calling(f"c{i}"), result(f"c{i}", f"row {i} " + "x" * 3 * size))
+    ]
+
+
+SHOWN = "Here are the images from the tool results above. Use them."
+
+
+def pictures(steps: int, *, shown: bool, said: str = "", thinking: bool = False):
+    """A loop whose results are pictures: in the result, or shown by the host behind it."""
+    chat = []
+    for i in range(steps):
+        call = calling(f"c{i}")
+        if thinking:
+            use = {"type": "tool_use", "id": f"c{i}", "name": "look", "input": {}}
+            call = {"role": "assistant", "content": [{"type": "thinking", "thinking": "x"}, use]}
+        words = [part(said)] if said else []
+        chat += [call, result(f"c{i}", said if shown else [*words, image()])]
+        chat += [{"role": "user", "content": [part(SHOWN), image()]}] if shown else []
+    return chat
+
+
+@pytest.mark.parametrize("thinking", [False, True])
+@pytest.mark.parametrize("shown", [False, True])
+@pytest.mark.parametrize("said", ["", "saved"])
+@pytest.mark.parametrize("profile", [p for p in PROFILE_NAMES if p not in ("mistral", "template")])
+def test_old_pictures_of_a_running_turn_are_elided(profile, said, shown, thinking):
+    steps = pictures(8, shown=shown, said=said, thinking=thinking)
+    chat = [SYSTEM, user("click through the site"), *steps]
+    answer = ask(chat, 3000, profile)
+    sent = sent_by(answer)
+    assert count_list(sent) <= 3000
+    assert faults(sent, profile) == []
+    assert sent[:2] == chat[:2]
+    assert sent[-1] == chat[-1]  # the newest picture stays
+    old = [m for m in sent if m["role"] == "tool" and "to save room" in str(m["content"])]
+    assert 4 <= len(old) < 8
+    assert all((said in str(m["content"])) for m in old)
+    calls = [m for m in chat if m["role"] == "assistant"]
+    assert [m for m in sent if m["role"] == "assistant"] == calls
+    fates = {d.index: d.fate for d in answer.report.decisions}
+    assert fates[3] is Fate.STUB
+    assert answer.report.truncated
+    assert not shown or fates[4] is Fate.DROPPED
+
+
+def test_an_elided_picture_says_what_it_took():
+    sent = sent_by(ask([user("look"), *pictures(6, shown=True, said="saved")], 2500))
+    assert sent[2]["content"] == (
+        "saved\n[pictures elided to save room; "
+        f"{count_list([{'role': 'user', 'content': [part(SHOWN), image()]}]) + 1} tokens. "
+        "Call the tool again to see them.]"
+    )
+
+
+def test_what_a_user_says_between_steps_stays():
+    chat = [user("look"), *pictures(5, shown=True, said="saved")]
+    sent = sent_by(ask([*chat[:7], assistant("so far"), *chat[7:]], 2500))
+    assert assistant("so far") in sent
+    approval = {"type": "mcp_approval_response", "approval_request_id": "r", "approve": True}
+    request = {"type": "mcp_approval_request", "id": "r", "name": "f", "arguments": "{}"}
+    asked = [{"role": "assistant", "content": [request]}, {"role": "user", "content": [approval]}]
+    sent = sent_by(ask([user("look"), *asked, *loop(9)], 800, on_overflow="truncate"))
+    assert sent[1:3] == asked
+
+
+@pytest.mark.parametrize("size", [0, 30])
+def test_a_long_result_with_a_picture_is_clipped_in_its_text(size):
+    content = [part("head " + "word " * 900 + "tail"), image()]
+    sent = sent_by(ask([user("look"), calling("a"), result("a", content)], 1500 + size))[2]
+    assert sent["content"][1] == image()
+    text = sent["content"][0]["text"]
+    assert text.startswith("head ")
+    assert text.endswith("tail")
+    assert 500 < count(sent) - 765 < 740 + size
