@@ -1,8 +1,9 @@
-"""What stands outside the core: models that embed and label, live prices, ledgers, Redis."""
+"""What stands outside the core: models, live prices, ledgers, Redis."""
 
 from eunoe_backends.http_embedder import HttpEmbedder
 from eunoe_backends.label_scorer import ChatLabeller
 from eunoe_backends.ledger_store import InMemoryLedgerStore, JsonLinesLedgerStore, LedgerStore
+from eunoe_backends.llm_summarizer import LLMSummarizer
 from eunoe_backends.local_embedder import MiniLmEmbedder, WordLlamaEmbedder
 from eunoe_backends.price_sources import OpenRouterPrices, find_prices, read_price_file
 from eunoe_backends.redis_ledger import RedisLedgerStore
@@ -13,6 +14,7 @@ __all__ = [
     "HttpEmbedder",
     "InMemoryLedgerStore",
     "JsonLinesLedgerStore",
+    "LLMSummarizer",
     "LedgerStore",
     "MiniLmEmbedder",
     "OpenRouterPrices",

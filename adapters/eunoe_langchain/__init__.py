@@ -12,7 +12,8 @@ from eunoe_langchain.approximate import approximate_tokens
 from eunoe_langchain.counters import CounterError, as_list_counter
 from eunoe_langchain.history import OptimizedHistory, wrap_history_factory
 from eunoe_langchain.inputs import to_messages
-from eunoe_langchain.runnable import HistoryOptimizer, optimize_messages
+from eunoe_langchain.runnable import HistoryOptimizer
+from eunoe_langchain.shortcut import optimize_messages
 
 __all__ = [
     "BudgetError",

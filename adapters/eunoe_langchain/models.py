@@ -14,10 +14,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from eunoe import SettingsError
-from eunoe.domain.ports import Embedder, Labeller
+from eunoe.domain.ports import Embedder, Labeller, Summarizer
 from eunoe_backends.label_prompting import PromptLabeller
+from eunoe_backends.summary_prompting import PromptSummarizer
 
-_wrapped: dict[int, tuple[Callable[[], Any], Any]] = {}
+_wrapped: dict[tuple[int, Any], tuple[Callable[[], Any], Any]] = {}
 _numbers = itertools.count(1)
 _lock = threading.Lock()
 
@@ -31,6 +32,7 @@ class PlanModels:
     embed_timeout: float = 0.5
     labeller: Labeller | None = None
     label_timeout: float | None = None
+    summarizer: Summarizer | None = None
 
 
 class LangChainEmbedder:
@@ -68,10 +70,23 @@ class ChatModelLabeller(PromptLabeller):
         super().__init__(f"{type(model).__name__} {next(_numbers)}", self._invoke)
 
     def _invoke(self, rules: str, content: str) -> str | None:
-        answer = self._chat_model().invoke(
-            [SystemMessage(rules), HumanMessage(content)], config={"callbacks": []}
-        )
-        return str(answer.text)
+        return _answer(self._chat_model(), rules, content)
+
+
+class ChatModelSummarizer(PromptSummarizer):
+    """Summaries by what a chat model answers; its calls show up in no trace and no stream."""
+
+    def __init__(self, model: BaseChatModel) -> None:
+        self._chat_model = _watch(model)
+        super().__init__(f"{type(model).__name__} {next(_numbers)}", self._invoke)
+
+    def _invoke(self, rules: str, content: str) -> str | None:
+        return _answer(self._chat_model(), rules, content)
+
+
+def _answer(model: BaseChatModel, rules: str, content: str) -> str:
+    answer = model.invoke([SystemMessage(rules), HumanMessage(content)], config={"callbacks": []})
+    return str(answer.text)
 
 
 def as_embedder(value: Any) -> Embedder | None:
@@ -108,6 +123,22 @@ def as_labeller(value: Any) -> Labeller | None:
     return found
 
 
+def as_summarizer(value: Any) -> Summarizer | None:
+    """A summarizer from a chat model or from one of the core's kind.
+
+    Raises:
+        SettingsError: it is neither.
+    """
+    if isinstance(value, BaseChatModel):
+        made: Summarizer = _wrap(value, ChatModelSummarizer)
+        return made
+    if value is not None and not _has(value, "summarize", "name"):
+        allowed = "a chat model, or an object with summarize(messages, ...) and name"
+        raise SettingsError("summarizer", type(value).__name__, allowed)
+    found: Summarizer | None = value
+    return found
+
+
 def _has(value: Any, method: str, attribute: str) -> bool:
     return callable(getattr(value, method, None)) and hasattr(value, attribute)
 
@@ -115,11 +146,11 @@ def _has(value: Any, method: str, attribute: str) -> bool:
 def _wrap(value: Any, make: Any) -> Any:
     """What was made of the object before, else now; models may be unhashable."""
     with _lock:
-        known = _wrapped.get(id(value))
+        known = _wrapped.get((id(value), make))
         if known is not None and known[0]() is value:
             return known[1]
         made = make(value)
-        _wrapped[id(value)] = (_watch(value), made)
+        _wrapped[id(value), make] = (_watch(value), made)
         for key in [k for k, (reference, _) in _wrapped.items() if reference() is None]:
             del _wrapped[key]
         return made

@@ -110,6 +110,11 @@ def plan(messages: Sequence[BaseMessage], options: PlanOptions) -> Outcome:
     return replace(outcome, report=_with_orders(outcome.report, sendable, len(messages)))
 
 
+def drain_plans(options: PlanOptions) -> None:
+    """Wait for what is done behind the plans that are made with these options."""
+    _orchestrator_of(options).drain()
+
+
 def check_settings(name: str, value: Any) -> None:
     """Refuse an unknown policy, profile or knob where it is set, not where it is used.
 
@@ -131,11 +136,9 @@ def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Out
             messages, model_id=options.model_id, provider=options.provider
         )
         job = _Job(messages, _planned(messages, profile), profile, options)
-        name = options.token_counter if isinstance(options.token_counter, str) else CALLERS_OWN
-        knobs = _knobs_of(options.settings)
-        orchestrator = _orchestrator(name, options.on_overflow, knobs, options.models)
+        orchestrator = _orchestrator_of(options)
         clock = StageClock()
-        if name != CALLERS_OWN:
+        if isinstance(options.token_counter, str):
             return job.told(job.run(orchestrator, options.max_tokens), clock)
         counter = CallersCounter(options.token_counter, job.messages, job.planned)
         with running(counter):
@@ -246,6 +249,12 @@ class _Job:
         return replace(outcome, report=report)
 
 
+def _orchestrator_of(options: PlanOptions) -> ContextOrchestrator:
+    name = options.token_counter if isinstance(options.token_counter, str) else CALLERS_OWN
+    knobs = _knobs_of(options.settings)
+    return _orchestrator(name, options.on_overflow, knobs, options.models)
+
+
 @lru_cache(maxsize=16)
 def _orchestrator(
     counter_name: str,
@@ -264,6 +273,7 @@ def _orchestrator(
         embed_timeout=models.embed_timeout,
         labeller=models.labeller,
         label_timeout=models.label_timeout,
+        summarizer=models.summarizer,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForChainRun,
@@ -29,8 +29,15 @@ from eunoe import Report
 from eunoe_langchain.counters import check_counter
 from eunoe_langchain.graph_state import hook_update, messages_of_state
 from eunoe_langchain.inputs import to_messages
-from eunoe_langchain.models import PlanModels, as_embedder, as_labeller
-from eunoe_langchain.planning import OnOverflow, PlanOptions, Reasoning, check_settings, plan
+from eunoe_langchain.models import PlanModels, as_embedder, as_labeller, as_summarizer
+from eunoe_langchain.planning import (
+    OnOverflow,
+    PlanOptions,
+    Reasoning,
+    check_settings,
+    drain_plans,
+    plan,
+)
 from eunoe_langchain.watching import PlanWatch, check_observer, thread_name
 
 if TYPE_CHECKING:
@@ -78,6 +85,8 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             (``thread_id``, ``session_id``) is told of with why its prompt cache was lost.
         labeller: a chat model that labels the history by its worth to the question, in the request,
             or a labeller of ``eunoe_backends``; it is waited for ``label_timeout`` seconds.
+        summarizer: a chat model, or ``LLMSummarizer``, that sums up behind the answers what a cut
+            leaves out; the summary stands at the head of the window from then on.
     """
 
     max_tokens: int = Field(gt=0)
@@ -93,6 +102,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     embed_in_request: bool = False
     embed_timeout: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     labeller: Any = None
+    summarizer: Any = None
     label_timeout: float = Field(default=20.0, gt=0, allow_inf_nan=False)
     observer: Any = None
 
@@ -110,10 +120,11 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         check_settings(info.field_name, value)
         return value
 
-    @field_validator("embedder", "labeller")
+    @field_validator("embedder", "labeller", "summarizer")
     @classmethod
     def _check_models(cls, value: Any, info: Any) -> Any:
-        (as_embedder if info.field_name == "embedder" else as_labeller)(value)
+        made = {"embedder": as_embedder, "labeller": as_labeller, "summarizer": as_summarizer}
+        made[info.field_name](value)
         return value
 
     @field_validator("observer")
@@ -144,7 +155,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
 
     def to_json(self) -> SerializedConstructor | SerializedNotImplemented:
         """The form for ``dumps``; counters that are no names, and objects, cannot be written."""
-        others = (self.embedder, self.labeller, self.observer)
+        others = (self.embedder, self.labeller, self.summarizer, self.observer)
         if any(x is not None for x in others) or not isinstance(self.token_counter, str):
             return self.to_json_not_implemented()
         return super().to_json()
@@ -193,6 +204,13 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         watch = PlanWatch(thread=thread_name(config), looks_only=True)
         options = self._options(**kwargs, on_overflow="keep", watch=watch)
         return plan(to_messages(input), options).report
+
+    def drain(self) -> None:
+        """Wait until what is done behind the answers is done: embedding, and summaries.
+
+        For scripts: nothing of it outlives the process.
+        """
+        drain_plans(self._options())
 
     def on_key(self, key: str = "messages") -> Runnable[dict[str, Any], dict[str, Any]]:
         """A runnable on a mapping: optimises the messages under one key, keeps the others."""
@@ -278,6 +296,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
                 embed_timeout=self.embed_timeout,
                 labeller=as_labeller(self.labeller),
                 label_timeout=self.label_timeout if self.labeller is not None else None,
+                summarizer=as_summarizer(self.summarizer),
             ),
             "watch": PlanWatch(thread=thread_name(), observer=self.observer),
         }
@@ -291,28 +310,3 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
                     "chain's .bind() and .invoke() go to its first step, so bind those of the "
                     f"model to the model: optimizer | model.bind({name}=...)"
                 )
-
-
-@overload
-def optimize_messages(messages: None = None, **options: Any) -> HistoryOptimizer: ...
-
-
-@overload
-def optimize_messages(messages: LanguageModelInput, **options: Any) -> list[BaseMessage]: ...
-
-
-def optimize_messages(
-    messages: LanguageModelInput | None = None, **options: Any
-) -> list[BaseMessage] | HistoryOptimizer:
-    """``trim_messages`` by another rule: a list gives a list, nothing gives a runnable.
-
-    Args:
-        messages: what a chat model takes, or None.
-        **options: fields of ``HistoryOptimizer``, at least ``max_tokens``.
-
-    Raises:
-        BudgetError: what may not be cut exceeds the budget.
-        TypeError: ``messages`` is no list of messages.
-    """
-    optimizer = HistoryOptimizer(**options)
-    return optimizer if messages is None else optimizer.invoke(messages)

@@ -1,4 +1,4 @@
-"""The models that the valves name: what embeds, and what labels. Off unless asked for."""
+"""The models that the valves name: what embeds, labels and sums up. Off unless asked for."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 
 from eunoe.domain.errors import BackendError, EunoeError
 from eunoe.domain.log import logger
-from eunoe.domain.ports import Embedder, Labeller
+from eunoe.domain.ports import Embedder, Labeller, Summarizer
 from eunoe_backends.http_embedder import HttpEmbedder
 from eunoe_backends.label_scorer import ChatLabeller
+from eunoe_backends.llm_summarizer import LLMSummarizer
 from eunoe_openwebui.hostembedder import HostEmbedders
 from eunoe_openwebui.valves import FilterValves, unless_none
 
@@ -29,12 +30,14 @@ class FilterAdvisers:
     Attributes:
         embedder: makes vectors; None for words alone.
         labeller: labels messages; None for none.
+        summarizer: sums up what was left out; None for none.
         seconds: that a request waits for the vector of its question.
         faults: what the operator should mend, a few words each; said once.
     """
 
     embedder: Embedder | None = None
     labeller: Labeller | None = None
+    summarizer: Summarizer | None = None
     seconds: float = 0.4
     faults: tuple[str, ...] = ()
 
@@ -63,12 +66,14 @@ class AdviserShelf:
         """
         embedder, fault = self._embedder(valves, host, loop)
         labeller, wrong = self._labeller(valves)
+        summarizer, amiss = self._summarizer(valves)
         with self._lock:
-            faults = tuple(text for text in (fault, wrong) if text and text not in self._told)
+            told = (fault, wrong, amiss)
+            faults = tuple(text for text in told if text and text not in self._told)
             self._told.update(faults)
         most = _LONGEST_WAIT * valves.deadline_seconds
         seconds = min(valves.embedding_seconds, most)
-        return FilterAdvisers(embedder, labeller, seconds, faults)
+        return FilterAdvisers(embedder, labeller, summarizer, seconds, faults)
 
     def _embedder(
         self, valves: FilterValves, host: Any, loop: asyncio.AbstractEventLoop | None
@@ -106,6 +111,16 @@ class AdviserShelf:
             ("label", url, model, key), lambda: ChatLabeller(url, model, api_key=key or None)
         )
         return made, "" if made is not None else "no labels: their endpoint cannot be used"
+
+    def _summarizer(self, valves: FilterValves) -> tuple[Summarizer | None, str]:
+        named = (valves.summary_url, valves.summary_model, valves.summary_key)
+        url, model, key = map(unless_none, named)
+        if not url or not model:
+            return None, ""
+        made = self._make(
+            ("summary", url, model, key), lambda: LLMSummarizer(url, key or None, model)
+        )
+        return made, "" if made is not None else "no summaries: their endpoint cannot be used"
 
     def _make(self, settings: tuple[str, ...], make: Callable[[], Any]) -> Any:
         """What was made of these settings before, else now; None if it cannot be made."""

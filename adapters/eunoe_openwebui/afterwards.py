@@ -26,9 +26,15 @@ class AfterwardsDesk:
         self._working = False
         self._idle = threading.Condition()
 
-    def note(self, turn: str, job: AfterwardsJob) -> None:
-        """Leave a job for when the turn is answered, in place of the one before."""
+    def note(self, turn: str, job: AfterwardsJob, *, first: bool = True) -> None:
+        """Leave a job for when the turn is answered, in place of the one before.
+
+        Args:
+            first: it comes from the first step of the turn; those of later steps wait behind it.
+        """
         with self._idle:
+            if not first and turn in self._noted:
+                return
             self._noted.pop(turn, None)
             self._noted[turn] = job
             if len(self._noted) > _JOBS_NOTED:

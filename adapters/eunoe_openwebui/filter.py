@@ -194,7 +194,8 @@ class Filter:
             request, valves, self._shelf, self._views, factor, late.is_set, advisers
         )
         if outcome.afterwards is not None:
-            self._desk.note(request.turn, outcome.afterwards)
+            # a later step of a turn no longer has what its first step left out
+            self._desk.note(request.turn, outcome.afterwards, first=not request.earlier.counted)
         try:
             return self._shown(request, valves, outcome, factor)
         except Exception as error:  # what was chosen is sent all the same

@@ -15,6 +15,7 @@ from eunoe.domain.report import Report
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import may_be_cut
 from eunoe.pipeline.orchestrator import ContextOrchestrator
+from eunoe.pipeline.result import OrchestratorResult
 from eunoe.pipeline.sent_lists import SentLists, sent_list
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe_openwebui.advisers import NO_FILTER_ADVISERS, FilterAdvisers
@@ -70,7 +71,7 @@ class EngineShelf:
     ) -> ContextOrchestrator:
         """The orchestrator for these settings and models."""
         embedder, labeller, seconds = advisers.embedder, advisers.labeller, advisers.seconds
-        key = (settings, on_overflow, embedder, labeller, seconds)
+        key = (settings, on_overflow, embedder, labeller, advisers.summarizer, seconds)
         with self._lock:
             if key not in self._engines:
                 while len(self._engines) >= _ENGINES_REMEMBERED:
@@ -82,6 +83,7 @@ class EngineShelf:
                     embed_timeout=seconds,
                     embed_behind=False,
                     labeller=labeller,
+                    summarizer=advisers.summarizer,
                 )
             return self._engines[key]
 
@@ -161,8 +163,19 @@ def fit_request(
         ),
         allowed=min(allowed, math.ceil((report.budget + prompt_tokens) * factor)),
         read=messages,
-        afterwards=partial(engine.prepare_sync, conversation, ahead=True) if due else None,
+        afterwards=partial(_finish, engine, conversation if due else None, result)
+        if due or result.due is not None
+        else None,
     )
+
+
+def _finish(
+    engine: ContextOrchestrator, conversation: Conversation | None, result: OrchestratorResult
+) -> None:
+    """What is done after an answer: the chat embedded and labelled, a summary written."""
+    if conversation is not None:
+        engine.prepare_sync(conversation, ahead=True)
+    engine.write_summary(result)
 
 
 def allowed_tokens(request: FilterRequest, valves: FilterValves) -> int:
@@ -195,6 +208,7 @@ def settings_of(valves: FilterValves) -> Settings:
         recall_share=valves.recall_percent / 100,
         deep_recall_share=valves.deep_recall_percent / 100,
         recall_floor=valves.recall_floor,
+        summary_tokens=valves.summary_tokens,
         pair_coherence=valves.pair_coherence or None,
         tool_penalty=valves.tool_penalty if valves.tool_penalty < 1.0 else None,
         scale_by_family=True,

@@ -258,6 +258,31 @@ class FilterValves(ForgivingModel):
         description="Key of that server; empty for none.",
         json_schema_extra={"input": {"type": "password"}},
     )
+    summary_url: str = Field(
+        default="none",
+        title="Summary endpoint",
+        description="An OpenAI-compatible server whose model sums up, after the answers, what is "
+        "left out of a chat. The summary is sent in its place from then on; what the model "
+        "invents is taken out. **none**: no summaries.",
+    )
+    summary_model: str = Field(
+        default="none",
+        title="Summary model",
+        description="Its name on that server. **none**: no summaries.",
+    )
+    summary_key: str = Field(
+        default="",
+        title="Summary key",
+        description="Key of that server; empty for none.",
+        json_schema_extra={"input": {"type": "password"}},
+    )
+    summary_tokens: int = Field(
+        default=600,
+        ge=0,
+        le=100_000,
+        title="Length of a summary (tokens)",
+        description="How much a summary may take; never more than 15 % of what is allowed.",
+    )
     priority: int = Field(
         default=100,
         ge=-10_000,

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ask import ask, bytes_of
+from ask import ask, bytes_of, orchestrator
 from eunoe import BudgetError, OrchestratorResult
-from judge import count_list, is_blank, said
+from growing import asks, lasting, requests_of
+from judge import count_list, said
 from strategies import Raw, chats, profiles
 
 pytestmark = pytest.mark.property
@@ -16,36 +17,6 @@ pytestmark = pytest.mark.property
 FREE_ORDER = st.sampled_from(
     ["openai", "responses", "anthropic", "gemini", "deepseek", "permissive"]
 )
-
-
-def requests_of(messages: list[Raw]) -> list[int]:
-    """Places before which a model call is made: before each answer, and at the end."""
-    return [i for i, m in enumerate(messages) if i and m["role"] == "assistant"] + [len(messages)]
-
-
-def asks(message: Raw) -> bool:
-    """A question of the user; pictures that a host shows after tool results are none."""
-    return (
-        message["role"] == "user"
-        and not is_blank(message)
-        and "tool results above" not in said(message)
-    )
-
-
-def lasting(messages: list[Raw], result: OrchestratorResult) -> list[str]:
-    """The view without the question and what was quoted for it.
-
-    A window that was shrunk for one question's recall grows back at the next one.
-    """
-    asked = [i for i, m in enumerate(messages) if asks(m)]
-    kept = []
-    for placement in result.placements:
-        if asked and placement.index is not None and placement.index >= asked[-1]:
-            break
-        kept.append(placement)
-    while kept and kept[-1].index is None and kept[-1].message["role"] == "user":
-        kept.pop()
-    return [bytes_of(placement.message) for placement in kept]
 
 
 @settings(max_examples=60)
@@ -69,6 +40,26 @@ def test_views_only_grow_between_declared_cuts(messages, profile, share, high):
         if cut is None or not cut.declared:
             assert now[: len(before)] == before, (stop, cut)
         before = now
+
+
+@settings(max_examples=60)
+@given(messages=chats(poison=False, most_steps=25), profile=FREE_ORDER, share=st.integers(20, 90))
+def test_a_worker_that_answered_before_declares_all_that_recall_moves(messages, profile, share):
+    """Also that a window grows back which made room for the question before."""
+    budget = count_list(messages) * share // 100
+    worker = orchestrator(budget)
+    before: list[str] = []
+    for stop in requests_of(messages):
+        try:
+            result = ask(messages[:stop], budget, profile, by=worker)
+        except BudgetError:
+            before = []
+            continue
+        now = [bytes_of(p.message) for p in result.placements]
+        cut = result.report.cut
+        if cut is None or not cut.declared:
+            assert now[: len(before)] == before, (stop, cut)
+        before = lasting(messages[:stop], result)
 
 
 def beside_quotes(messages: list[Raw], result: OrchestratorResult) -> list[str | None]:

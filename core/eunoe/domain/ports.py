@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Protocol
 
 from eunoe.domain.event import RequestEvent
@@ -82,6 +82,38 @@ class Labeller(Protocol):
 
         Raises:
             BackendError: the labels cannot be had now.
+        """
+        ...
+
+
+class Summarizer(Protocol):
+    """**Protocol:** a model that sums up messages.
+
+    It is asked behind the answers, from a thread of its own with an event loop of its own.
+    """
+
+    @property
+    def name(self) -> Any:
+        """What sums up, model included: a text, or a method that returns it."""
+        ...
+
+    def summarize(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        *,
+        target_ratio: float = 0.3,
+        context_messages: Sequence[Mapping[str, str]] | None = None,
+    ) -> str | Awaitable[str]:
+        """What the messages say, in about so much of their length.
+
+        Args:
+            messages: ``role`` and ``content`` of each, oldest first. Where the chat was summed up
+                before, the first holds that summary, whose facts belong into the new one.
+            target_ratio: length of the summary as a share of theirs, in (0, 1].
+            context_messages: what may help to understand them; not to be summed up.
+
+        Raises:
+            BackendError: the summary cannot be had now.
         """
         ...
 

@@ -28,6 +28,7 @@ _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "recall_share": (0.0, 0.95),
     "reserve_share": (0.0, 0.5),
     "carry_share": (0.0, 0.5),
+    "summary_tokens": (0, 100_000),
     "deep_recall_share": (0.0, 0.95),
     "recall_worth": (0.1, 1.0),
     "recall_floor": (0.0, 1.0),
@@ -59,6 +60,8 @@ class Settings:
         carry_share: share of the room beside the system messages, in [0, 0.5], for messages that a
             cut carries over in a chat that acts through tools: those that hold the most ids, codes
             and names.
+        summary_tokens: tokens that a summary of what a cut left out may take, where a summarizer
+            is given; at most 15 % of the room. 0 shows none.
         deep_recall_share: share of the room that it may take at most, in [0, 0.95]: if the room
             beside the window holds too little of what is relevant, the window makes room for that
             one turn.
@@ -94,6 +97,7 @@ class Settings:
     recall_share: float = 0.15
     reserve_share: float = 0.2
     carry_share: float = 0.3
+    summary_tokens: int = 600
     deep_recall_share: float = 0.87
     recall_floor: float = 0.005
     cost_exponent: float = 0.75

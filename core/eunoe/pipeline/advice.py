@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eunoe.domain.ports import Embedder, Labeller
+from eunoe.domain.ports import Embedder, Labeller, Summarizer
 from eunoe.pipeline.embedding import HistoryEmbedder
 from eunoe.pipeline.labelling import HistoryLabeller
 from eunoe.pipeline.memory import ContentEntry
+from eunoe.pipeline.summaries.writing import SummaryDesk, SummaryJob
 from eunoe.pipeline.transcript import PipelineMemory, Transcript
 
 ADVICE_FROM_SHARE = 0.5
@@ -41,6 +42,7 @@ class Advisers:
 
     embedder: HistoryEmbedder | None = None
     labeller: HistoryLabeller | None = None
+    summaries: SummaryDesk | None = None
     behind: bool = True
 
     def ask(
@@ -63,11 +65,22 @@ class Advisers:
         return Advice(likeness, labels, ahead, tuple(w for w in warnings if w))
 
     def learn(
-        self, transcript: Transcript, newest: Sequence[ContentEntry], tokens: int, limit: int
+        self,
+        transcript: Transcript,
+        newest: Sequence[ContentEntry],
+        tokens: int,
+        limit: int,
+        due: SummaryJob | None,
     ) -> None:
-        """After an answer: have the chat embedded, once it is of a size to be cut some day."""
+        """After an answer: have the chat embedded, once it is of a size to be cut some day.
+
+        Args:
+            due: the summary that should be written.
+        """
         if self.embedder is not None and self.behind and may_be_cut(tokens, limit):
             self.embedder.learn(transcript, newest)
+        if self.summaries is not None and self.behind and due is not None:
+            self.summaries.start(due)
 
     def prepare(self, entries: Sequence[ContentEntry], question: ContentEntry | None) -> bool:
         """Before a request, and for as long as it takes: embed it all, have it labelled."""
@@ -94,6 +107,8 @@ class Advisers:
         """Finish what is done after an answer."""
         if self.embedder is not None:
             self.embedder.drain()
+        if self.summaries is not None:
+            self.summaries.drain()
 
 
 NO_ADVISERS = Advisers()
@@ -108,6 +123,7 @@ def make_advisers(
     memory: PipelineMemory,
     embedder: Embedder | None,
     labeller: Labeller | None,
+    summarizer: Summarizer | None,
     *,
     embed_in_request: bool,
     embed_timeout: float,
@@ -119,7 +135,7 @@ def make_advisers(
     Raises:
         SettingsError: a time-out is not above 0.
     """
-    if embedder is None and labeller is None:
+    if embedder is None and labeller is None and summarizer is None:
         return NO_ADVISERS
     return Advisers(
         HistoryEmbedder(
@@ -130,5 +146,6 @@ def make_advisers(
         HistoryLabeller(labeller, memory.labels, timeout=label_timeout)
         if labeller is not None
         else None,
+        SummaryDesk(summarizer, memory.summaries) if summarizer is not None else None,
         embed_behind,
     )

@@ -23,6 +23,7 @@ from eunoe.pipeline.reporting import make_report
 from eunoe.pipeline.request import Request, list_tokens
 from eunoe.pipeline.result import OrchestratorResult, placements_of
 from eunoe.pipeline.shortening import shorten_turn
+from eunoe.pipeline.stable import summary_before_the_first_cut
 from eunoe.pipeline.view import Built, View
 
 OnOverflow = Literal["raise", "truncate", "keep"]
@@ -88,6 +89,8 @@ def answer_request(
     fits = request.allowed is None or before <= request.allowed
     if fits and nothing_to_change(request):
         view, built, overrun = None, None, None
+        if asked.policy == "stable":
+            request.due = summary_before_the_first_cut(request)
     else:
         try:
             view, built, overrun = _decide(request, asked.policy, on_overflow, fits=fits)
@@ -115,6 +118,8 @@ def answer_request(
         report=report,
         place=partial(placements_of, conversation, slots),
         foresee=partial(forecast_of, request, report),
+        due=request.due,
+        sent=view.as_sent(len(request.entries)) if view is not None else None,
     )
 
 

@@ -23,6 +23,7 @@ def check_parts(
     flag_cap: object,
     embed_timeout: object,
     label_timeout: object,
+    summarizer: object,
 ) -> None:
     """The parts that an orchestrator is made of; None is always allowed, but for the timeout.
 
@@ -41,6 +42,8 @@ def check_parts(
     require_number("embed_timeout", embed_timeout, "seconds, 0 or above")
     if label_timeout is not None:
         require_number("label_timeout", label_timeout, "seconds, 0 or above, or None")
+    if summarizer is not None:
+        require_members("summarizer", summarizer, ("name", "summarize"), "a Summarizer, or None")
 
 
 def check_request(

@@ -197,16 +197,23 @@ def put_block(
 
 
 def carry_block(
-    slots: Sequence[Slot], start: int, block: str, read: ReadMessage, *, most_tokens: int
+    slots: Sequence[Slot],
+    start: int,
+    block: str,
+    read: ReadMessage,
+    *,
+    fate: Fate,
+    most_tokens: int,
 ) -> list[Slot]:
     """The slots with a quoted block where the window begins: before the first from ``start`` on.
 
     Args:
+        fate: of the messages that the block stands for.
         most_tokens: an upper bound of the block's tokens as a message.
     """
     place = next(
         (k for k, s in enumerate(slots) if s.index is not None and s.index >= start), len(slots)
     )
     raw = user_message(block)
-    slot = Slot(None, raw, read(raw), True, Fate.RECALLED, most_tokens=most_tokens)
+    slot = Slot(None, raw, read(raw), True, fate, most_tokens=most_tokens)
     return [*slots[:place], slot, *slots[place:]]

@@ -73,5 +73,5 @@ def _outline(slots: Sequence[Slot]) -> list[tuple[object, ...]]:
     return [
         (s.index, s.parts, s.stands_by, s.message.digest if s.index is None else "")
         for s in slots
-        if s.index is not None or s.fate is not Fate.RECALLED
+        if s.index is not None or s.fate not in (Fate.RECALLED, Fate.SUMMARISED)
     ]

@@ -38,7 +38,8 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         gone = set(_first_to_free(request, [view.quoted[k] for k in loose], excess))
         view.quoted = [a for a in view.quoted if a not in gone]
         return True
-    if view.carried:
+    if view.carried or view.summary is not None:
+        view.summary = view.summary if view.carried else None
         view.carried = []
         view.cut = replace(view.cut, declared=True) if view.cut else None
         return True

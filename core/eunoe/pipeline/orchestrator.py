@@ -11,7 +11,7 @@ from typing import Any
 from eunoe.domain.budget import Budget, TokenBudget
 from eunoe.domain.checking import require_choice, require_number
 from eunoe.domain.conversation import Conversation
-from eunoe.domain.ports import Embedder, Labeller, Observer, TokenCounter
+from eunoe.domain.ports import Embedder, Labeller, Observer, Summarizer, TokenCounter
 from eunoe.domain.profile import profile_of
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import make_advisers
@@ -60,9 +60,13 @@ class ContextOrchestrator:
             request, once it passes half of the budget; a request embeds its question alone.
         embed_in_request: embed what is missing in the request, however long it takes.
         embed_timeout: seconds that a request waits for its question's vector.
-        embed_behind: a request has its history embedded; False leaves that to ``prepare``.
+        embed_behind: a request has its history embedded, and a summary written that is due, once it
+            is answered; False leaves that to ``prepare`` and ``write_summary``.
         labeller: a model that labels the history by its worth, when ``prepare`` is called.
         label_timeout: seconds that a request asks and waits for labels itself; None does not.
+        summarizer: sums up what a cut leaves out, behind the answers; the summary stands at the
+            head of the window from the next request on. A pure function of history and settings
+            decides what is summed up; the view changes as summaries arrive.
         observer: is told of each request that is answered; never changes or fails one.
 
     Raises:
@@ -85,10 +89,13 @@ class ContextOrchestrator:
         embed_behind: bool = True,
         labeller: Labeller | None = None,
         label_timeout: float | None = None,
+        summarizer: Summarizer | None = None,
         observer: Observer | None = None,
     ) -> None:
         require_choice("on_overflow", on_overflow, OVERFLOW_CHOICES)
-        check_parts(budget, settings, token_counter, flag_cap, embed_timeout, label_timeout)
+        check_parts(
+            budget, settings, token_counter, flag_cap, embed_timeout, label_timeout, summarizer
+        )
         self.budget: Budget = budget if budget is not None else TokenBudget()
         self.settings = settings if settings is not None else Settings()
         self.on_overflow: OnOverflow = on_overflow
@@ -100,6 +107,7 @@ class ContextOrchestrator:
             self._memory,
             embedder,
             labeller,
+            summarizer,
             embed_in_request=embed_in_request,
             embed_timeout=embed_timeout,
             embed_behind=embed_behind,
@@ -274,14 +282,26 @@ class ContextOrchestrator:
             result = answer_request(conversation, request, asked, self.on_overflow)
             asked.mark("choosing")
             if learn:
-                self._advisers.learn(transcript, newest, result.report.tokens_before, limit)
+                if result.sent is not None:
+                    transcript.sent.note(request.asked_as, result.sent)
+                tokens = result.report.tokens_before
+                self._advisers.learn(transcript, newest, tokens, limit, result.due)
             return result
         finally:
             self._memory.chats.release(transcript)
 
     def drain(self) -> None:
-        """Finish the work that is done after an answer: what is left to be embedded."""
+        """Finish the work that is done after an answer: what is to be embedded or summed up."""
         self._advisers.drain()
+
+    def write_summary(self, result: OrchestratorResult) -> bool:
+        """Write the summary that is due after a request, for as long as it takes.
+
+        Returns:
+            Whether one was due and was written.
+        """
+        desk = self._advisers.summaries
+        return desk is not None and result.due is not None and desk.write(result.due)
 
     async def prepare(self, conversation: Conversation, *, ahead: bool = False) -> bool:
         """The same as ``prepare_sync``, off the event loop."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from eunoe.domain.profile import ProviderProfile
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import NO_ADVISERS, Advisers
 from eunoe.pipeline.memory import ContentEntry, ContentMemory, count_entries
+from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.pipeline.transcript import (
     LIST_FRAMING,
     Transcript,
@@ -122,6 +123,7 @@ class Request:
         advisers: models that say more of the history than its words.
         chat: whose labels count that were made ahead; empty for none.
         notes: what went wrong on the way, for the report's warnings.
+        due: the summary that should be written once this is answered; None for none.
     """
 
     raws: tuple[Mapping[str, Any], ...]
@@ -137,6 +139,7 @@ class Request:
     advisers: Advisers = NO_ADVISERS
     chat: str = ""
     notes: list[str] = field(default_factory=list)
+    due: SummaryJob | None = None
 
     @property
     def turn_start(self) -> int:
@@ -218,6 +221,12 @@ class Request:
         """Ids of results that found no call."""
         now = {self.messages[a.first].answers for a in self.current_atoms if a.broken}
         return frozenset(now | self.transcript.loose_ids)
+
+    @property
+    def asked_as(self) -> Hashable:
+        """What two requests share of which one continues the other."""
+        desk = self.advisers.summaries
+        return self.allowed, self.profile.name, self.settings, desk.name if desk else ""
 
     def atoms_between(self, start: int, stop: int) -> list[Atom]:
         """The atoms of the finished turns that begin in ``[start, stop)``, in order."""

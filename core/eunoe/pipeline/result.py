@@ -9,7 +9,9 @@ from typing import Any
 
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.report import Placement, Report
+from eunoe.pipeline.sent_windows import SentWindow
 from eunoe.pipeline.slots import Slot
+from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.pipeline.usage_factor import COUNTED_KEY
 from eunoe.stages.accounting.forecast import RequestForecast
 
@@ -24,12 +26,17 @@ class OrchestratorResult:
         conversation: ``conversation.to_openai_messages()`` is ready to send.
         report: what was kept, recalled, shortened and left out, and why.
         place, foresee: make ``placements`` and ``forecast``.
+        due: the summary that should be written now, where the orchestrator does not do so itself:
+            see ``ContextOrchestrator.write_summary``.
+        sent: where the window begins that was sent; None if the whole chat was.
     """
 
     conversation: Conversation
     report: Report
     place: Callable[[], tuple[Placement, ...]]
     foresee: Callable[[], RequestForecast]
+    due: SummaryJob | None = None
+    sent: SentWindow | None = None
 
     @cached_property
     def placements(self) -> tuple[Placement, ...]:

@@ -12,6 +12,8 @@ from eunoe.pipeline.gate import need_of_recall
 from eunoe.pipeline.in_place import context_start, forced_atoms, free_room, with_forced
 from eunoe.pipeline.recall import Choice, WorthCurve, choose_atoms, worth_curve
 from eunoe.pipeline.request import Request
+from eunoe.pipeline.summaries.showing import due_summary, shown_summary, summary_room
+from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.pipeline.view import View
 from eunoe.stages.window import (
     LEAST_CACHED_TOKENS,
@@ -34,20 +36,14 @@ _LEAST_WANTED = 800
 def stable_view(request: Request) -> View:
     """The window that keeps the cache, and what this question needs from before it."""
     forced = forced_atoms(request)
-    room = free_room(request, forced)
-    size, settings = len(request.entries), request.settings
+    marks, aside = _water_marks(request, forced)
+    size = len(request.entries)
     asked = min(size, (request.question or request.turn_start) + 1)
-    marks = WaterMarks(
-        room=room,
-        high=settings.high_water,
-        low=settings.low_water,
-        reserve=recall_reserve(request, room),
-        carry=settings.carry_share if room >= LEAST_CACHED_TOKENS else 0.0,
-    )
     window = replay_window(request.timeline, marks, start=0, after=0, stop=asked)
     carried = _carry_over(request, marks, window.start)
     floor = context_start(request)
     recalled, view = Choice(), View(in_place=[])
+    cut, given_up = window.start, False
     if floor == 0 and window.start > 0:
         recalled, window = _recall_beside(request, view, window, marks, asked, carried)
     marks = replace(marks, extra=recalled.tokens)
@@ -55,22 +51,70 @@ def stable_view(request: Request) -> View:
     if size > asked:
         asked_before = bool((request.timeline.requests >= asked).any())
         settled = window.start
-        window = replay_window(request.timeline, marks, start=settled, after=asked, stop=size)
+        replay = partial(replay_window, request.timeline, marks, start=settled, after=asked)
+        window, place = replay(stop=size), _place_before(request)
+        fitted = place == asked or (place > asked and replay(stop=place).fits)
+        given_up = fitted and not window.fits
         fresh = window.fresh or (fresh and not asked_before)
         if window.start > settled:
+            cut = window.start
             carried = _carry_over(request, marks, window.start)
     if window.fits:
         view.quoted, view.gists = recalled.in_block(), recalled.gists()
         view.certificate = recalled.certificate
     elif recalled.tokens:
         view.recall_reason = "what was recalled had to make room for the running turn"
-    declared = fresh or _was_sent_whole(request)
+    declared = fresh or (given_up and recalled.tokens > 0) or _was_sent_whole(request)
+    if floor == 0 and aside:
+        _put_summary(request, view, marks, cut, aside)
+    view.start = start = max(window.start, floor)
+    declared |= _changed(request, view)
     if carried.atoms and floor == 0:
         if _has_room(request, marks, carried, window.start, size):
             _put_carried(view, carried)
         else:
             declared |= _has_room(request, marks, carried, window.start, _place_before(request))
-    return with_forced(request, max(window.start, floor), forced, view, declared=declared)
+    return with_forced(request, start, forced, view, declared=declared)
+
+
+def _water_marks(request: Request, forced: Sequence[Atom]) -> tuple[WaterMarks, int]:
+    """When to cut and how deep, and the tokens that are set aside for a summary."""
+    room = free_room(request, forced)
+    aside = summary_room(request, room)
+    room -= aside
+    settings = request.settings
+    marks = WaterMarks(
+        room=room,
+        high=settings.high_water,
+        low=settings.low_water,
+        reserve=recall_reserve(request, room),
+        carry=settings.carry_share if room >= LEAST_CACHED_TOKENS else 0.0,
+    )
+    return marks, aside
+
+
+def summary_before_the_first_cut(request: Request) -> SummaryJob | None:
+    """The summary that should be written while the whole chat still fits; None for none yet."""
+    if request.allowed is None or request.advisers.summaries is None:
+        return None
+    marks, aside = _water_marks(request, forced_atoms(request))
+    return due_summary(request, marks, 0, aside, None)
+
+
+def _put_summary(request: Request, view: View, marks: WaterMarks, cut: int, aside: int) -> None:
+    """Show the summary of what lies before a cut, in so many tokens, and see which one is due."""
+    view.carried_before = cut
+    view.summary = shown_summary(request, cut, aside)
+    request.due = due_summary(request, marks, cut, aside, view.summary)
+
+
+def _changed(request: Request, view: View) -> bool:
+    """Whether the newest request is known to have sent another window or another summary.
+
+    So it does after a question for whose sake the window made room, and when a summary came.
+    """
+    now = view.as_sent(len(request.entries))
+    return now is not None and request.transcript.sent.was_otherwise(request.asked_as, now)
 
 
 @dataclass(frozen=True, slots=True)

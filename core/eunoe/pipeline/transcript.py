@@ -18,6 +18,7 @@ from eunoe.domain.errors import TimeIsOverError
 from eunoe.domain.message import Message
 from eunoe.pipeline.memory import ChatMemory, ContentEntry, ContentMemory, Grown
 from eunoe.pipeline.opinion_memory import OpinionMemory
+from eunoe.pipeline.sent_windows import SentWindows
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.live_values import ValueRows
@@ -103,6 +104,8 @@ class Transcript(Grown):
         self.tool_flow_before = GrowingColumn([0])
         self.carried: dict[object, tuple[int, ...]] = {}
         self.values = ValueRows()
+        self.summary_chain: list[bytes] = []
+        self.sent = SentWindows()
 
     def opens(self, entries: Sequence[ContentEntry]) -> bool:
         """Whether all its messages open the given list, and a turn ends there in that list too."""
@@ -275,6 +278,7 @@ class PipelineMemory:
         self.chats: ChatMemory[Transcript] = ChatMemory(max_bytes // 2, max_chats)
         self.vectors: OpinionMemory[NDArray[np.float32]] = OpinionMemory(max_bytes // 2)
         self.labels: OpinionMemory[float] = OpinionMemory(max_bytes // 16)
+        self.summaries: OpinionMemory[str] = OpinionMemory(max_bytes // 16)
 
     def contents(self, counted_by: str) -> ContentMemory:
         """The facts of contents as a counter counts them; others have facts of their own."""

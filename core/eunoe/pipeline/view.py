@@ -10,7 +10,9 @@ from eunoe.domain.report import Certificate, Cut, Fate, Violation
 from eunoe.pipeline.arrangement import arrange_slots, carry_block, put_block, spoken_text
 from eunoe.pipeline.recall import Scored, most_quoted_tokens, quotation_of
 from eunoe.pipeline.request import LIST_TOKENS, Request
+from eunoe.pipeline.sent_windows import SentWindow
 from eunoe.pipeline.slots import Slot, SlotMaker
+from eunoe.pipeline.summaries.showing import ShownSummary
 from eunoe.stages.placement import PlacementZones, u_shape_order, zoned_order
 from eunoe.stages.validity import check_messages
 
@@ -32,6 +34,8 @@ class View:
         gists: what stands in the quoted block in place of a message's whole text.
         carried: atoms that a cut carries over, in a quoted block of their own at the head of the
             window; the window begins at ``carried_before``.
+        summary: of what lies before the window; it stands at its head, too.
+        start: where the window begins that only grows between cuts; None without one.
         zones: who stands at the head and the tail of the quoted block, by first message; None for
             the order that the settings say.
         cut, recall_reason, certificate, truncated, warnings: for the report.
@@ -47,6 +51,8 @@ class View:
     gists: dict[int, str] = field(default_factory=dict)
     carried: list[Atom] = field(default_factory=list)
     carried_before: int = 0
+    summary: ShownSummary | None = None
+    start: int | None = None
     zones: PlacementZones | None = None
     cut: Cut | None = None
     recall_reason: str = ""
@@ -54,12 +60,19 @@ class View:
     truncated: bool = False
     warnings: tuple[str, ...] = ()
 
+    def as_sent(self, size: int) -> SentWindow | None:
+        """What the next request begins with, if nothing changes; None without a window."""
+        if self.start is None:
+            return None
+        return SentWindow(size, self.start, self.summary.block if self.summary is not None else "")
+
 
 @dataclass(slots=True, kw_only=True)
 class Built:
     """A view as messages: the slots, their tokens with list framing, what is still wrong.
 
-    ``quoted`` are the input messages in the quoted block, ``gists`` those shown in part there.
+    ``quoted`` are the input messages in the quoted block, ``gists`` those shown in part there;
+    those before ``summed_up`` stand in the summary.
     """
 
     slots: list[Slot]
@@ -68,6 +81,7 @@ class Built:
     mended: list[str]
     quoted: frozenset[int]
     gists: frozenset[int] = frozenset()
+    summed_up: int = 0
 
 
 def build_view(request: Request, view: View) -> Built:
@@ -108,23 +122,8 @@ def build_view(request: Request, view: View) -> Built:
         slots, opening = _without_open_answers(request, slots)
         quoted = [*opening, *quoted]
     quoted = [a for a in quoted if _has_words(request, a)]
-    if carried:
-        text = quotation_of(request, carried)
-        most = most_quoted_tokens(request, carried, text)
-        slots = carry_block(slots, view.carried_before, text, request.read, most_tokens=most)
-    block = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
-    if block:
-        slots = put_block(
-            slots,
-            request.question,
-            block,
-            request.profile,
-            request.read,
-            most_tokens=most_quoted_tokens(request, quoted, block, view.gists),
-            question_tokens=0
-            if request.question is None
-            else request.entries[request.question].tokens,
-        )
+    slots = _with_blocks(request, view, slots, quoted, carried)
+    quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, maker.mended)
     tokens = _tokens_of(request, slots)
     return Built(
@@ -132,8 +131,50 @@ def build_view(request: Request, view: View) -> Built:
         tokens=tokens,
         violations=check_messages([s.message for s in slots], request.profile),
         mended=maker.mended,
-        quoted=frozenset(i for a in (*quoted, *carried) for i in a.indices),
-        gists=frozenset(i for a in (*quoted, *carried) for i in a.indices if i in view.gists),
+        quoted=frozenset(i for a in quoted for i in a.indices),
+        gists=frozenset(i for a in quoted for i in a.indices if i in view.gists),
+        summed_up=view.summary.stop if view.summary is not None else 0,
+    )
+
+
+def _with_blocks(
+    request: Request, view: View, slots: list[Slot], quoted: Sequence[Atom], carried: Sequence[Atom]
+) -> list[Slot]:
+    """The slots with the blocks that are ours: summary and carried atoms, and what is recalled.
+
+    Where roles must alternate, all of it stands in the question.
+    """
+    heads, most = [], 0
+    if view.summary is not None:
+        heads, most = [view.summary.block], view.summary.most_tokens
+    recalled = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
+    bound = most_quoted_tokens(request, quoted, recalled, view.gists) if recalled else 0
+    if request.profile.alternate and heads:
+        recalled, bound = "\n".join([*heads, recalled] if recalled else heads), bound + most
+        heads = []
+    if carried:
+        heads.append(quotation_of(request, carried))
+        most += most_quoted_tokens(request, carried, heads[-1])
+    if heads:
+        slots = carry_block(
+            slots,
+            view.carried_before,
+            "\n".join(heads),
+            request.read,
+            fate=Fate.RECALLED if carried else Fate.SUMMARISED,
+            most_tokens=most,
+        )
+    if not recalled:
+        return slots
+    asked = request.question
+    return put_block(
+        slots,
+        asked,
+        recalled,
+        request.profile,
+        request.read,
+        most_tokens=bound,
+        question_tokens=0 if asked is None else request.entries[asked].tokens,
     )
 
 
@@ -220,9 +261,16 @@ def _all_atoms(request: Request) -> list[Atom]:
 
 def fates_of(request: Request, built: Built) -> Mapping[int, Fate]:
     """The fate of every input message that is in the output in some form."""
-    fates: dict[int, Fate] = dict.fromkeys(built.quoted, Fate.RECALLED)
+    fates: dict[int, Fate] = dict.fromkeys(_summed_up(request, built), Fate.SUMMARISED)
+    fates.update(dict.fromkeys(built.quoted, Fate.RECALLED))
     fates.update(dict.fromkeys(built.gists, Fate.GIST))
     for slot in built.slots:
         for i in slot.parts:
             fates[i] = slot.fate if i == slot.index else Fate.KEPT
     return fates
+
+
+def _summed_up(request: Request, built: Built) -> list[int]:
+    """The messages that the summary speaks of."""
+    messages = request.messages[: built.summed_up]
+    return [i for i, m in enumerate(messages) if not (m.is_system or request.dropped_by_flag(i))]

@@ -165,6 +165,27 @@ def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int)
     return max(start, int(starts[found]))
 
 
+def foreseen_cut(timeline: Timeline, marks: WaterMarks, start: int) -> int | None:
+    """A turn start that the next cut of a window from ``start`` will not stay before.
+
+    It follows from the water marks alone, so it is known long before the window is full.
+
+    Returns:
+        None as long as the turns that the cut leaves are not all there.
+    """
+    carried = marks.carried(timeline, start)
+    top = marks.top(carried)
+    head = int(timeline.system_tokens[start])
+    free = marks.room - marks.extra - carried - head
+    low = top if marks.room < LEAST_CACHED_TOKENS else head + int(free * marks.low)
+    full = top - head + int(timeline.tokens[start] - timeline.system_tokens[start])
+    found = int(timeline.own_before_turns.searchsorted(full - (low - head), side="left"))
+    if found >= len(timeline.turn_starts):
+        return None
+    place = int(timeline.turn_starts[found])
+    return place if place > start else None
+
+
 def _next_turn_request(timeline: Timeline, request: int, stop: int) -> int | None:
     """The first request of the next turn, where a further cut can help again; None if none is."""
     starts, requests = timeline.turn_starts, timeline.requests

@@ -158,7 +158,53 @@ async def test_labelling_shows_up_in_no_stream():
     assert "Labels" not in events
 
 
-@pytest.mark.parametrize(("field", "value"), [("embedder", 7), ("labeller", "gpt-4o")])
+class Notes(GenericFakeChatModel):
+    """Notes that the door code was given, and what its own notes said before."""
+
+    messages: object = iter(())
+    asked: Any = None
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        self.asked.append(messages)
+        reply = "- The door code is 4711.\n- Drafts of letters were written."
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(reply))])
+
+
+def test_a_chat_model_sums_up_behind_the_answers():
+    model = Notes(asked=[])
+    optimizer = HistoryOptimizer(max_tokens=2000, summarizer=model, settings={"recall": "never"})
+    assert not sees(optimizer)
+    for _ in range(3):
+        optimizer.drain()
+        seen = optimizer.invoke(chat())
+    [summary] = [m for m in seen if "<summary note=" in m.content]
+    assert "The door code is 4711." in summary.content
+    assert summary.additional_kwargs["lc_source"] == "summarization"
+    assert summary.type == "human"
+    assert optimizer.invoke(chat()) == seen
+    rules, shown = model.asked[0]
+    assert "data" in rules.content
+    assert FACT in shown.content
+
+
+async def test_summing_up_shows_up_in_no_stream():
+    optimizer = HistoryOptimizer(max_tokens=2000, summarizer=Notes(asked=[]))
+    chain = optimizer | RunnableLambda(len)
+    events = [event["name"] async for event in chain.astream_events(chat(), version="v2")]
+    optimizer.drain()
+    assert "Notes" not in events
+
+
+def test_one_model_may_do_both():
+    model = Labels(asked=[])
+    optimizer = HistoryOptimizer(max_tokens=2000, labeller=model, summarizer=model)
+    assert optimizer.invoke(chat())
+    optimizer.drain()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("embedder", 7), ("labeller", "gpt-4o"), ("summarizer", "gpt-4o")]
+)
 def test_what_is_no_model_is_refused(field, value):
     with pytest.raises((SettingsError, ValueError), match=field):
         HistoryOptimizer(max_tokens=2000, **{field: value})

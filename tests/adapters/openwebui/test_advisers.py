@@ -283,7 +283,76 @@ async def test_programs_without_a_chat_get_no_labels(plugin: Any, models: ModelS
     assert models.asked == []
 
 
+# Summaries
+
+
+def summary_valves(models: ModelServer) -> dict[str, Any]:
+    named = f"m{models.server_port}"
+    return {
+        "summary_url": models.url,
+        "summary_model": named,
+        "summary_key": KEY,
+        "recall": "never",
+    }
+
+
+def summed_up(models: ModelServer, *lines: str) -> None:
+    said = {"choices": [{"message": {"content": "\n".join(lines)}, "finish_reason": "stop"}]}
+    models.answer = json.dumps(said)
+
+
+async def test_what_is_left_out_is_summed_up_behind_the_answer(
+    plugin: Any, models: ModelServer
+) -> None:
+    summed_up(models, "- The gate opens with 4711.", "- The password is 8888.")
+    talk = Talk(plugin, summary_valves(models))
+    assert "<summary" not in await talk.ask(QUESTION)
+    assert models.asked == []
+    for _ in range(2):
+        await talk.answered()
+        sent = await talk.ask(QUESTION)
+    assert "The gate opens with 4711." in sent
+    assert "8888" not in sent
+    assert "summarised" in plugin.status
+    first = models.asked[0][2]["messages"][1]["content"]
+    assert FACT in first
+    roles = [m["role"] for m in json.loads(sent)]
+    assert roles.count("system") == 0
+    asked = [body["messages"][1]["content"] for _, _, body in models.asked]
+    assert len(asked) == len(set(asked))
+
+
+async def test_a_summary_that_fails_is_told_to_nobody(plugin: Any, models: ModelServer) -> None:
+    models.answer = json.dumps({"error": {"message": "429 Too Many Requests"}})
+    talk = Talk(plugin, summary_valves(models))
+    for _ in range(3):
+        sent = await talk.ask(QUESTION)
+        await talk.answered()
+    assert "429" not in sent
+    assert QUESTION in sent
+
+
+async def test_an_address_that_cannot_be_used_is_said_once(plugin: Any, caplog: Any) -> None:
+    valves = {"summary_url": "file:///etc/passwd", "summary_model": "m"}
+    talk = Talk(plugin, valves)
+    await talk.ask(QUESTION)
+    assert "no summaries" in plugin.status
+    await talk.ask(QUESTION)
+    assert "no summaries" not in plugin.status
+
+
 # The desk
+
+
+def test_a_later_step_of_a_turn_does_not_replace_the_job_of_its_first() -> None:
+    desk, done = AfterwardsDesk(), []
+    desk.note("a", lambda: done.append("first"))
+    desk.note("a", lambda: done.append("step"), first=False)
+    desk.note("b", lambda: done.append("alone"), first=False)
+    for turn in "ab":
+        desk.answered(turn)
+        desk.drain()
+    assert done == ["first", "alone"]
 
 
 def test_the_newest_job_of_a_turn_is_done_once_it_is_answered() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ask import ask, sent_by
+from ask import ask, orchestrator, sent_by
 from judge import count_list
 from strategies import PROFILE_NAMES, assistant, calling, part, result, user
 
@@ -113,3 +113,29 @@ def test_room_that_a_quotation_took_and_gives_back_is_declared(profile):
     assert declared(chat, profile, budget=budget)
     more = [*chat, assistant("a2"), user("q3")]
     assert not declared(more, profile, budget=count_list(more))
+
+
+def test_a_window_that_grows_back_after_a_question_about_the_past_is_declared():
+    chat = [SYSTEM]
+    for k in range(60):
+        chat += [
+            user(
+                f"The harbour of town{k} has berth K{k:03d} and a fee of {k} crowns. " + "So. " * 40
+            ),
+            assistant(f"Noted the harbour of town{k}. " + "Fine. " * 40),
+        ]
+    chat += [
+        user("Which harbour fees did we note in total, from the first town to the last?"),
+        assistant("Many."),
+        user("Thank you. Now a joke."),
+    ]
+    worker = orchestrator(3000)
+    then = ask(chat[:-2], 3000, by=worker)
+    now = ask(chat, 3000, by=worker)
+    assert then.report.recalled
+    assert then.report.cut.declared
+    assert now.report.cut.index < then.report.cut.index
+    assert now.report.cut.declared
+    assert ask(chat, 3000, by=worker).report.cut.declared  # as often as it is asked
+    more = ask([*chat, assistant("Ha."), user("Another one.")], 3000, by=worker)
+    assert not more.report.cut.declared

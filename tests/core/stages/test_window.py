@@ -9,6 +9,7 @@ from eunoe.stages.window import (
     LEAST_CACHED_TOKENS,
     Timeline,
     WaterMarks,
+    foreseen_cut,
     newest_that_fit,
     replay_window,
 )
@@ -189,3 +190,29 @@ def test_one_replay_agrees_with_deciding_request_by_request(chat, room, low, hig
             assert whole.fresh
             assert line.used(start, stop) > int(room * (high / 100))
         start, after = whole.start, stop
+
+
+@pytest.mark.property
+@settings(max_examples=150)
+@given(chat=CHATS, room=st.integers(1024, 4000), low=st.integers(5, 80))
+def test_a_foreseen_cut_comes_there_or_later(chat, room, low):
+    sizes, turns, requests = [], [], []
+    for question, steps, answer in chat * 3:
+        turns.append(len(sizes))
+        sizes.append(question)
+        for step in [*steps, answer]:
+            requests.append(len(sizes))
+            sizes.append(step + 1)
+    marks = WaterMarks(room=room, high=1.0, low=low / 100)
+    start, foreseen = 0, 0
+    for stop in requests:
+        line = timeline(sizes[:stop], [t for t in turns if t < stop], requests)
+        now = replay_window(line, marks, start=0, after=0, stop=stop).start
+        if now > start:
+            current = max(t for t in turns if t < stop)
+            assert foreseen <= now or now >= turns[turns.index(current) - 1]
+            start, foreseen = now, 0
+        if (found := foreseen_cut(line, marks, start)) is not None:
+            assert found in turns
+            assert found > start
+            foreseen = max(foreseen, found)

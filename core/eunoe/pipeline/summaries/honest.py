@@ -1,0 +1,120 @@
+"""A summary as it may be shown: nothing in it that its source lacks, and no longer than allowed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from eunoe.stages.claims import ClaimSource
+from eunoe.stages.clipping import clip_text
+from eunoe.stages.excerpts import split_sentences
+from eunoe.stages.scoring.words import look_up_words, split_words
+
+SUMMARY_SENTENCE_CHARACTERS = 300
+"""A sentence of the source that takes the place of one that was invented is no longer."""
+
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_WRAPPING = re.compile(r"\A\s*```\w*\n(.*)\n```\s*\Z|\A\s*</?summary[^>]*>\s*", re.DOTALL)
+_FAILED = re.compile(
+    r"\A\W*(?:error\b|exception\b|traceback\b|\{\s*\"error\"|(?:i'?m |i am )?sorry\b"
+    r"|i (?:can(?:no|')t|am unable|was unable)\b|as an ai\b|rate limit|too many requests)",
+    re.IGNORECASE,
+)
+_FEWEST_LETTERS = 12
+_LEAST_ALIKE = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class SummarySource:
+    """What a summary sums up.
+
+    Attributes:
+        texts: the summary before, if there is one, and the messages.
+    """
+
+    texts: tuple[str, ...]
+
+    @cached_property
+    def claims(self) -> ClaimSource:
+        """Where claims are looked up."""
+        return ClaimSource(self.texts)
+
+    @cached_property
+    def sentences(self) -> list[tuple[str, frozenset[str]]]:
+        """Each sentence that is not too long, with its terms."""
+        pieces = [t[a:b] for t in self.texts for a, b in split_sentences(t, 0, len(t))]
+        short = (p for p in pieces if len(p) <= SUMMARY_SENTENCE_CHARACTERS)
+        return [(p, frozenset(summary_terms(p))) for p in short]
+
+    def nearest(self, line: str) -> str | None:
+        """The sentence that says most of what a line says; None if none is near."""
+        wanted = frozenset(summary_terms(line))
+        best, found = 0.0, None
+        for sentence, terms in self.sentences:
+            shared = len(wanted & terms)
+            alike = shared / (len(wanted | terms) or 1)
+            if shared > 1 and alike > best:
+                best, found = alike, sentence
+        return found if best >= _LEAST_ALIKE else None
+
+
+def honest_summary(
+    text: str, source: SummarySource, max_tokens: int, count: Callable[[str], int]
+) -> str | None:
+    """A summary without what was invented, shortened to its first lines.
+
+    A sentence with a number, path, identifier or quotation that the source lacks gives way to the
+    sentence of the source that is most like it, in quotation marks, or to nothing.
+
+    Args:
+        text: what a model wrote.
+        source: what it was shown.
+        max_tokens: that the summary may take.
+        count: tokens of a text.
+
+    Returns:
+        The summary; None if it is no summary: empty, an error, a refusal, or all invented.
+    """
+    plain = _THOUGHTS.sub("", text)
+    plain = _WRAPPING.sub(lambda m: m[1] or "", plain).replace("</summary>", "").strip()
+    if _FAILED.match(plain):
+        return None
+    lines = [_honest_line(line, source) for line in plain.split("\n")]
+    kept = [line for line in dict.fromkeys(lines) if line.strip()]
+    if sum(map(str.isalnum, "".join(kept))) < _FEWEST_LETTERS:
+        return None
+    return first_lines("\n".join(kept), max_tokens, count)
+
+
+def first_lines(text: str, max_tokens: int, count: Callable[[str], int]) -> str | None:
+    """As many whole lines as fit, the first clipped if it alone does not; None if nothing fits."""
+    if count(text) <= max_tokens:
+        return text
+    kept: list[str] = []
+    for line in text.split("\n"):
+        if count("\n".join([*kept, line])) > max_tokens:
+            break
+        kept.append(line)
+    if kept and (len(kept) > 1 or count(kept[0]) > max_tokens // 2):
+        return "\n".join(kept)
+    return clip_text(text, max_tokens, count)
+
+
+def _honest_line(line: str, source: SummarySource) -> str:
+    if not source.claims.lacks(line):
+        return line.rstrip()
+    kept: list[str] = []
+    for start, stop in split_sentences(line, 0, len(line)):
+        sentence = line[start:stop]
+        if not source.claims.lacks(sentence):
+            kept.append(sentence)
+        elif (found := source.nearest(sentence)) is not None:
+            kept.append(f"“{found}”")
+    return " ".join(dict.fromkeys(kept))
+
+
+def summary_terms(text: str) -> list[str]:
+    """The terms of a piece of text, stop words apart."""
+    return [term for entry in look_up_words(split_words(text)) for term in entry.terms]

@@ -1,0 +1,187 @@
+"""Have summaries written behind the answers, and remember them by what they sum up.
+
+A summary belongs to the beginning of a chat up to a turn. Its key is a hash over the contents of
+these messages, so an edit, a branch or another chat never finds it, and a copy of the chat does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+import time
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eunoe.domain.errors import BackendError, SettingsError
+from eunoe.domain.log import logger
+from eunoe.domain.ports import Summarizer, TokenCounter
+from eunoe.pipeline.opinion_memory import OpinionMemory
+from eunoe.pipeline.summaries.gist import extractive_gist
+from eunoe.pipeline.summaries.honest import SummarySource, honest_summary
+from eunoe.stages.quoting import summary_block
+
+SUMMARY_WAIT = 60.0
+"""Seconds for which a summarizer is left alone after a fault."""
+
+_SUMMARY_MOST_WRITING = 4
+_SUMMARY_OVERHEAD_BYTES = 300
+_LEAST_RATIO = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPiece:
+    """Some turns that follow on what is summed up already.
+
+    Attributes:
+        key: of the summary that holds all up to the end of these turns.
+        messages: role and text of each, oldest first.
+        tokens: of these.
+    """
+
+    key: Hashable
+    messages: tuple[tuple[str, str], ...]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryJob:
+    """Summaries to write, one for each piece, each on top of the one before.
+
+    Attributes:
+        before: the summary that the first piece follows on; empty at the beginning of a chat.
+        pieces: in order.
+        max_tokens: of each summary.
+        counter: counts them.
+    """
+
+    before: str
+    pieces: tuple[SummaryPiece, ...]
+    max_tokens: int
+    counter: TokenCounter
+
+
+class SummaryDesk:
+    """Asks a summarizer and remembers what it wrote. Safe across threads; never raises.
+
+    Args:
+        summarizer: writes them.
+        memory: where they are kept.
+        timeout: seconds that one of them may take, above 0.
+        clock: seconds, rising.
+
+    Raises:
+        SettingsError: the time-out is not above 0.
+    """
+
+    def __init__(
+        self,
+        summarizer: Summarizer,
+        memory: OpinionMemory[str],
+        *,
+        timeout: float = 80.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not 0 < timeout < float("inf"):
+            raise SettingsError("summary_timeout", timeout, "seconds, above 0, finite")
+        named: Any = summarizer.name
+        self._summarizer, self._memory = summarizer, memory
+        self.name = str(named() if callable(named) else named)
+        self._timeout, self._clock = timeout, clock
+        self._closed_until = -float("inf")
+        self._writing: set[Hashable] = set()
+        self._idle = threading.Condition()
+
+    def find(self, key: Hashable) -> str | None:
+        """The summary with this key; None if none was written."""
+        return self._memory.get((self.name, key))
+
+    def find_gist(self, key: Hashable) -> str | None:
+        """What stands in for a summary that could not be written; None if none was tried."""
+        return self._memory.get((self.name, "gist", key))
+
+    def start(self, job: SummaryJob) -> None:
+        """Write in the background; returns at once. What is being written is not begun again."""
+        if self._take(job):
+            threading.Thread(
+                target=self._write, args=(job,), name="eunoe-summary", daemon=True
+            ).start()
+
+    def write(self, job: SummaryJob) -> bool:
+        """Write now, for as long as it takes; False after a fault or if others are at it."""
+        return self._take(job) and self._write(job)
+
+    def drain(self) -> None:
+        """Wait until nothing is left to be written."""
+        with self._idle:
+            self._idle.wait_for(lambda: not self._writing)
+
+    def _take(self, job: SummaryJob) -> bool:
+        first = job.pieces[0].key if job.pieces else None
+        with self._idle:
+            closed = self._clock() < self._closed_until
+            full = len(self._writing) >= _SUMMARY_MOST_WRITING
+            if first is None or closed or full or first in self._writing:
+                return False
+            self._writing.add(first)
+            return True
+
+    def _write(self, job: SummaryJob) -> bool:
+        before = job.before
+        try:
+            for piece in job.pieces:
+                text = self.find(piece.key) or self._summed_up(before, piece, job)
+                if text is None:
+                    return False
+                before = text
+        finally:
+            with self._idle:
+                self._writing.discard(job.pieces[0].key)
+                self._idle.notify_all()
+        return True
+
+    def _summed_up(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str | None:
+        """The new summary, remembered; None after a fault, with the gist in its place."""
+        count = job.counter.count
+        source = SummarySource((*([before] if before else []), *(t for _, t in piece.messages)))
+        try:
+            said = self._ask(before, piece, job)
+            text = honest_summary(said, source, job.max_tokens, count)
+            if text is None:
+                raise BackendError("the answer is no summary of what was shown")  # noqa: TRY301
+        except Exception as error:  # whatever it is, the chat goes on without this summary
+            wait = SUMMARY_WAIT
+            logger.warning("No summary (%s): tried again in %g s", type(error).__name__, wait)
+            with self._idle:
+                self._closed_until = self._clock() + wait
+            shown = [*([("summary", before)] if before else []), *piece.messages]
+            gist = extractive_gist(shown, job.max_tokens, job.counter.count_batch)
+            if gist is not None:
+                self._keep((self.name, "gist", piece.key), gist)
+            return None
+        self._keep((self.name, piece.key), text)
+        return text
+
+    def _ask(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str:
+        messages: list[Mapping[str, str]] = [
+            {"role": role, "content": text} for role, text in piece.messages
+        ]
+        tokens = piece.tokens
+        if before:
+            messages.insert(0, {"role": "user", "content": summary_block(before)})
+            tokens += job.counter.count(before)
+        ratio = min(1.0, max(_LEAST_RATIO, job.max_tokens / max(1, tokens)))
+        answer: Any = self._summarizer.summarize(messages, target_ratio=ratio)
+        if inspect.isawaitable(answer):
+            answer = asyncio.run(_within(answer, self._timeout))
+        if not isinstance(answer, str):
+            raise BackendError(f"the summary is {type(answer).__name__}, not text")
+        return answer
+
+    def _keep(self, key: Hashable, text: str) -> None:
+        self._memory.put(key, text, _SUMMARY_OVERHEAD_BYTES + 2 * len(text))
+
+
+async def _within(answer: Any, seconds: float) -> Any:
+    return await asyncio.wait_for(answer, seconds)
