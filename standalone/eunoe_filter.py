@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 163 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 18b0d46cfd59fa394b9f3f8ada1aec5d2ad65c80aef5acf9359046ed1d695de0
+# sources sha256 800e47228abfea202444947e47a638cd436eb4cfe2e5c6722b243ac8dbe80375
 
 from __future__ import annotations
 
@@ -12228,8 +12228,7 @@ class FilterValves(ForgivingModel):
         default="none",
         title="Summary endpoint",
         description="An OpenAI-compatible server whose model sums up, after the answers, what is "
-        "left out of a chat. The summary is sent in its place from then on; what the model "
-        "invents is taken out. **none**: no summaries.",
+        "left out of a chat; that is sent in its place from then on. **none**: no summaries.",
     )
     summary_model: str = Field(
         default="none",
@@ -12247,7 +12246,7 @@ class FilterValves(ForgivingModel):
         ge=0,
         le=100_000,
         title="Length of a summary (tokens)",
-        description="How much a summary may take; never more than 15 % of what is allowed.",
+        description="The most it may take; never over 15 % of what is allowed.",
     )
     priority: int = Field(
         default=100,
@@ -19274,8 +19273,7 @@ class ContextOrchestrator:
         labeller: a model that labels the history by its worth, when ``prepare`` is called.
         label_timeout: seconds that a request asks and waits for labels itself; None does not.
         summarizer: sums up what a cut leaves out, behind the answers; the summary stands at the
-            head of the window from the next request on. A pure function of history and settings
-            decides what is summed up; the view changes as summaries arrive.
+            head of the window once it is there.
         observer: is told of each request that is answered; never changes or fails one.
 
     Raises:

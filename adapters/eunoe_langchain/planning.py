@@ -14,7 +14,6 @@ from eunoe import (
     ContextOrchestrator,
     Conversation,
     EunoeError,
-    Fate,
     OrchestratorResult,
     Report,
     Settings,
@@ -23,9 +22,9 @@ from eunoe import (
 )
 from eunoe.domain.log import logger
 from eunoe.domain.profile import PROFILES
-from eunoe.domain.report import DecisionList
 from eunoe.domain.settings import POLICY_NAMES
 from eunoe.pipeline.observing import StageClock
+from eunoe_langchain.accounts import report_with_orders, unplanned_report
 from eunoe_langchain.callers import CallersCounter, RunningCounter, running
 from eunoe_langchain.counters import named_counter, schema_text
 from eunoe_langchain.models import PlanModels
@@ -107,7 +106,7 @@ def plan(messages: Sequence[BaseMessage], options: PlanOptions) -> Outcome:
     if len(sendable) == len(messages):
         return _plan_sendable(messages, options)
     outcome = _plan_sendable([messages[i] for i in sendable], options)
-    return replace(outcome, report=_with_orders(outcome.report, sendable, len(messages)))
+    return replace(outcome, report=report_with_orders(outcome.report, sendable, len(messages)))
 
 
 def drain_plans(options: PlanOptions) -> None:
@@ -149,20 +148,10 @@ def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Out
         if counter is not None and counter.fault is error:
             raise
         logger.warning("planning failed; the messages go on unchanged", exc_info=True)
-        return _unplanned(messages, options, error)
-
-
-def _unplanned(messages: Sequence[BaseMessage], options: PlanOptions, error: Exception) -> Outcome:
-    """The messages as they came, and a report that says so."""
-    warning = f"planning failed ({type(error).__name__}); the messages went on unchanged"
-    report = Report(
-        decisions=DecisionList([0] * len(messages), dict.fromkeys(range(len(messages)), Fate.KEPT)),
-        tokens_before=0,
-        tokens_after=0,
-        budget=options.max_tokens,
-        warnings=(warning,),
-    )
-    return Outcome(messages=list(messages), report=report)
+        return Outcome(
+            messages=list(messages),
+            report=unplanned_report(len(messages), options.max_tokens, error),
+        )
 
 
 def _plan_by_callers_counter(
@@ -309,20 +298,3 @@ def _planned(messages: Sequence[BaseMessage], profile: str) -> list[PlanDict]:
             planned[i] = {**planned[i], "role": "assistant"}
         typed = typed or is_typed_by_a_person(message)
     return planned
-
-
-def _with_orders(report: Report, sendable: Sequence[int], total: int) -> Report:
-    """The report for the list as given, where orders to a message store stood between messages."""
-    decided = dict(zip(sendable, report.decisions, strict=True))
-    orders = [i for i in range(total) if i not in decided]
-    decisions = DecisionList(
-        [decided[i].tokens if i in decided else 0 for i in range(total)],
-        {i: d.fate for i, d in decided.items()},
-        [decided[i].score if i in decided else 0.0 for i in range(total)],
-        {
-            **{i: d.reason for i, d in decided.items()},
-            **dict.fromkeys(orders, "an order to a message store is no message"),
-        },
-    )
-    mended = (*report.mended, f"left out {len(orders)} RemoveMessage")
-    return replace(report, decisions=decisions, mended=mended)

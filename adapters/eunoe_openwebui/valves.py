@@ -262,8 +262,7 @@ class FilterValves(ForgivingModel):
         default="none",
         title="Summary endpoint",
         description="An OpenAI-compatible server whose model sums up, after the answers, what is "
-        "left out of a chat. The summary is sent in its place from then on; what the model "
-        "invents is taken out. **none**: no summaries.",
+        "left out of a chat; that is sent in its place from then on. **none**: no summaries.",
     )
     summary_model: str = Field(
         default="none",
@@ -281,7 +280,7 @@ class FilterValves(ForgivingModel):
         ge=0,
         le=100_000,
         title="Length of a summary (tokens)",
-        description="How much a summary may take; never more than 15 % of what is allowed.",
+        description="The most it may take; never over 15 % of what is allowed.",
     )
     priority: int = Field(
         default=100,

@@ -65,8 +65,7 @@ class ContextOrchestrator:
         labeller: a model that labels the history by its worth, when ``prepare`` is called.
         label_timeout: seconds that a request asks and waits for labels itself; None does not.
         summarizer: sums up what a cut leaves out, behind the answers; the summary stands at the
-            head of the window from the next request on. A pure function of history and settings
-            decides what is summed up; the view changes as summaries arrive.
+            head of the window once it is there.
         observer: is told of each request that is answered; never changes or fails one.
 
     Raises:

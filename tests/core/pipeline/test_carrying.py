@@ -114,7 +114,8 @@ def test_what_is_recalled_neither_hides_nor_brings_it():
     assert len(shown[0]) == 2  # what is carried, and what this question needs
     assert [len(s) for s in shown[1:]] == [1] * 8  # the steps take the room of what was recalled
     assert all(s[0] == shown[0][0] for s in shown)
-    assert [a.report.cut.declared for a in answers] == [True] + [False] * 8
+    # declared: the cut, and that what was recalled is gone at the next step
+    assert [a.report.cut.declared for a in answers] == [True, True] + [False] * 7
 
 
 def test_it_is_left_out_and_said_so_once_the_turn_needs_its_room():
