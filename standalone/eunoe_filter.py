@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 163 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 800e47228abfea202444947e47a638cd436eb4cfe2e5c6722b243ac8dbe80375
+# sources sha256 2307e5c9336aa92b25375e9ac3fc4b4621ef8297b695dc429296bb6f4a8a31d5
 
 from __future__ import annotations
 
@@ -12186,8 +12186,7 @@ class FilterValves(ForgivingModel):
     embedding_url: str = Field(
         default="none",
         title="Embedding endpoint",
-        description="For **url**: an OpenAI-compatible server, such as "
-        "`http://localhost:11434/v1`.",
+        description="For **url**: such as `http://localhost:11434/v1` (OpenAI-compatible).",
     )
     embedding_model: str = Field(
         default="none",

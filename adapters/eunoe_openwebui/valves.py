@@ -220,8 +220,7 @@ class FilterValves(ForgivingModel):
     embedding_url: str = Field(
         default="none",
         title="Embedding endpoint",
-        description="For **url**: an OpenAI-compatible server, such as "
-        "`http://localhost:11434/v1`.",
+        description="For **url**: such as `http://localhost:11434/v1` (OpenAI-compatible).",
     )
     embedding_model: str = Field(
         default="none",
