@@ -101,3 +101,32 @@ def test_labels_are_had_behind_the_answer(admin: WebApi, fresh: Upstream) -> Non
     turn = admin.ask(PLAIN_MODEL, "Tell me more about it.", (turn.chat_id, turn.answer_id))
     assert turn.message["content"] == "A note."
     assert all(seen.problems == () for seen in fresh.requests)
+
+
+def test_what_is_left_out_is_summed_up_behind_the_answer(admin: WebApi, fresh: Upstream) -> None:
+    number = str(uuid.uuid4().int)[:9]  # no summary of an earlier test helps
+
+    def answer(body: Json) -> Reply:
+        if body["model"] == "small":
+            return Reply(f"- The gate has the number {number}.\n- The safe has the number 31337.")
+        return Reply("A note.")
+
+    fresh.answer = answer
+    summaries = {"summary_url": fresh.url, "summary_model": "small", "summary_key": "sk-no"}
+    admin.set_valves(FILTER, {"max_tokens": BUDGET, "recall": "never", **summaries})
+    chat = [("user", f"The gate has the number {number}."), ("assistant", "Ok."), *long_chat(60)]
+    turn = admin.ask(PLAIN_MODEL, "Good, and now?", admin.import_chat(PLAIN_MODEL, chat))
+
+    def is_summed_up() -> bool:
+        nonlocal turn
+        turn = admin.ask(PLAIN_MODEL, "Go on.", (turn.chat_id, turn.answer_id))
+        spoken = [seen for seen in fresh.requests if seen.body["model"] == PLAIN_MODEL]
+        sent = "\n".join(text_of(m) for m in spoken[-1].messages)
+        assert spoken[-1].tokens <= BUDGET
+        assert "31337" not in sent
+        return f"The gate has the number {number}." in sent
+
+    until(is_summed_up)
+    assert "summarised" in turn.status_lines[0]
+    assert all(seen.problems == () for seen in fresh.requests)
+    assert turn.message["content"] == "A note."
