@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 163 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 2307e5c9336aa92b25375e9ac3fc4b4621ef8297b695dc429296bb6f4a8a31d5
+# Made of 168 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 2f7f5c7d53ee02b493815421290e071c38ea3366650490c1aec62e5a68fbb5d0
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ from collections.abc import (
     Sequence,
 )
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
 from enum import IntEnum, StrEnum
@@ -11973,10 +11974,10 @@ def _usable_text(value: Any) -> str | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.valves: What an administrator and a user can set in the host's pages, few things first.
+# eunoe_openwebui.basic_valves: What most administrators set, if anything: the first part of the host's page.
 
-class FilterValves(ForgivingModel):
-    """Settings of the operator; 0 or "preset" leaves a choice to the preset."""
+class BasicValves(ForgivingModel):
+    """How much is sent, and how it is chosen; 0 or "preset" leaves a choice to the preset."""
 
     preset: Literal["balanced", "saver", "thorough", "window"] = Field(
         default="balanced",
@@ -12117,6 +12118,14 @@ class FilterValves(ForgivingModel):
         "as much as allowed), `!recall`, `!norecall`, `!recent=6`, `!target=4000` or `!why` (show "
         "what was sent, and why). The model does not see flags.",
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.valves: What an administrator and a user can set in the host's pages, few things first.
+
+class FilterValves(BasicValves):
+    """All settings of the operator: the basic ones, then rules, models, money, deadline."""
+
     locked_flags: str = Field(
         default="none",
         title="Locked flags",
@@ -12246,6 +12255,18 @@ class FilterValves(ForgivingModel):
         le=100_000,
         title="Length of a summary (tokens)",
         description="The most it may take; never over 15 % of what is allowed.",
+    )
+    live_prices: bool = Field(
+        default=False,
+        title="Live prices",
+        description="Fetches what models cost from openrouter.ai once a day, in the background; "
+        "no text is sent. Off: the prices that came with this filter.",
+    )
+    own_prices: str = Field(
+        default="{}",
+        title="Own prices (JSON)",
+        description='Dollars for a million tokens, over all other prices: `{"my-model": {"input": '
+        '1.5, "output": 6, "cached": 0.15}}`. `*` in a name stands for any letters.',
     )
     priority: int = Field(
         default=100,
@@ -20620,6 +20641,475 @@ def _valve_override_for(text: str, model_id: str) -> dict[str, Any]:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.break_even: Does a cut pay? What keeping a window costs, what cutting it costs, and where the two meet.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceRatios:
+    """Prices as multiples of a plain input token.
+
+    Attributes:
+        cached: of a token from the cache, in [0, 1].
+        fresh: of a token that is read anew, 1 or above where writing to the cache is charged.
+
+    Raises:
+        SettingsError: a ratio is out of its range.
+    """
+
+    cached: float = 1.0
+    fresh: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.cached <= 1:
+            raise SettingsError("cached", self.cached, "from 0 to 1")
+        if not self.cached <= self.fresh < math.inf:
+            raise SettingsError("fresh", self.fresh, "at least the cached price, finite")
+
+    @classmethod
+    def of(cls, price: ModelPrice) -> PriceRatios:
+        """The ratios of a model; all 1 where nothing is charged."""
+        if not price.input:
+            return cls()
+        cached = 1.0 if price.cached is None else min(1.0, price.cached / price.input)
+        fresh = 1.0 if price.write is None else max(cached, price.write / price.input)
+        return cls(cached=cached, fresh=fresh)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowShape:
+    """A window that could be cut.
+
+    Attributes:
+        tokens: of the view as it stands, ``W``.
+        head: of these, the part that never changes, ``H``.
+        new: tokens that each request adds, ``d``.
+    """
+
+    tokens: int
+    head: int = 0
+    new: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.head <= self.tokens or self.new < 0:
+            raise SettingsError("window", self, "0 <= head <= tokens, new 0 or above")
+
+
+def cost_of_keeping(ratios: PriceRatios, window: WindowShape, requests: int) -> float:
+    """What the next requests cost if nothing is cut, in plain input tokens: ``keep(k)``."""
+    k, c, d = requests, ratios.cached, window.new
+    return k * c * window.tokens + c * d * k * (k - 1) / 2 + k * ratios.fresh * d
+
+
+def cost_of_cutting(ratios: PriceRatios, window: WindowShape, low: int, requests: int) -> float:
+    """What they cost if the window is cut to ``low`` tokens before the first: ``cut(k)``.
+
+    Raises:
+        SettingsError: ``low`` is below the head or above the window.
+    """
+    _require_low(window, low)
+    k, c, w, d = requests, ratios.cached, ratios.fresh, window.new
+    if k <= 0:
+        return 0.0
+    first = c * window.head + w * (low - window.head)
+    return first + (k - 1) * c * low + c * d * k * (k - 1) / 2 + k * w * d
+
+
+def cost_of_trimming(ratios: PriceRatios, window: WindowShape, low: int, requests: int) -> float:
+    """What they cost if the window is trimmed to ``low`` tokens before each of them.
+
+    Only the head is ever found in the cache: ``k (c H + w (low - H) + w d)``.
+    """
+    _require_low(window, low)
+    each = ratios.cached * window.head + ratios.fresh * (low - window.head + window.new)
+    return max(0, requests) * each
+
+
+def break_even_requests(ratios: PriceRatios, window: WindowShape, low: int) -> float:
+    """Requests after which a cut to ``low`` has paid for itself, ``k*``; infinite if never.
+
+    Raises:
+        SettingsError: ``low`` is below the head or above the window.
+    """
+    _require_low(window, low)
+    surcharge = (ratios.fresh - ratios.cached) * (low - window.head)
+    saving = ratios.cached * (window.tokens - low)
+    if surcharge <= 0:
+        return 0.0 if saving > 0 else math.inf
+    return surcharge / saving if saving > 0 else math.inf
+
+
+def cut_pays(ratios: PriceRatios, window: WindowShape, low: int, requests: int) -> bool:
+    """Whether a cut to ``low`` is cheaper than keeping, over so many further requests."""
+    return break_even_requests(ratios, window, low) < requests
+
+
+def best_low_mark(
+    ratios: PriceRatios,
+    *,
+    high: int,
+    head: int = 0,
+    new: int,
+    worth: float = 1.0,
+    floor: int = 0,
+) -> int:
+    """Tokens that a cut should leave, if the window is cut whenever it reaches ``high``.
+
+    Money alone would always cut to nothing: a smaller view is cheaper in every request. What is in
+    view must be worth something, so a token in view for one request is given a worth ``v``, in
+    plain input tokens. Between cuts, ``(high - low) / d`` requests, the view has
+    ``(high + low) / 2`` tokens on average. Per request that is
+
+        net(low) = (v - c) (high + low) / 2  -  (w - c) (low - H) d / (high - low)  +  constant
+
+    With ``gap = high - low`` its derivative vanishes at
+
+        gap = sqrt(2 (w - c) (high - H) d / (v - c))
+
+    the economic order quantity of stock keeping (Harris, 1913): rare, deep cuts where reading anew
+    is dear, shallow ones where it is cheap. For ``v <= c`` the floor is best.
+
+    Args:
+        ratios: what cached and fresh tokens cost.
+        high: tokens at which the window is cut.
+        head: tokens that never change.
+        new: tokens that a request adds.
+        worth: of a token in view for one request; 1 says that it is worth its full price.
+        floor: tokens that a cut leaves at least.
+
+    Returns:
+        The low mark, from ``max(head, floor)`` to ``high - new`` (a cut is to last one request).
+    """
+    least = min(high, max(head, floor))
+    most = max(least, high - max(1, new))
+    if worth <= ratios.cached:
+        return least
+    surcharge = 2 * (ratios.fresh - ratios.cached) * max(0, high - head) * new
+    gap = math.sqrt(surcharge / (worth - ratios.cached))
+    return min(most, max(least, round(high - gap)))
+
+
+def _require_low(window: WindowShape, low: int) -> None:
+    if not window.head <= low <= window.tokens:
+        raise SettingsError("low", low, f"from {window.head} to {window.tokens}")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_backends.price_sources: Prices from outside: an own JSON file, and the live list of OpenRouter, kept in a file.
+
+OPENROUTER_MODELS_URL = "https://openrouter.ai/api/v1/models"
+_RETRY_SECONDS = 600.0
+_LARGEST_LIST = 32_000_000
+
+
+def read_price_file(path: str | Path) -> ModelPricingTable:
+    """Read an own table of prices; see ``ModelPricingTable.from_dict`` for its form.
+
+    Raises:
+        SettingsError: the file cannot be read, is no JSON, or holds no such table.
+    """
+    place = Path(path).expanduser()
+    try:
+        data = json.loads(place.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise SettingsError("price file", str(path), f"a file ({error.strerror})") from error
+    except ValueError as error:
+        raise SettingsError("price file", str(path), f"JSON ({error})") from error
+    table = ModelPricingTable.from_dict(data)
+    return ModelPricingTable(table.entries, table.aliases, table.source or place.name)
+
+
+class OpenRouterPrices:
+    """The prices that OpenRouter publishes for every model it serves, kept in a file for a while.
+
+    Args:
+        cache_file: where the list is kept between processes; None keeps it in memory only.
+        ttl_hours: age at which the list is fetched again, above 0.
+        timeout: seconds that a fetch may take.
+        url: of the list.
+        clock: seconds since the epoch.
+
+    Raises:
+        SettingsError: ``ttl_hours`` or ``timeout`` is not above 0.
+    """
+
+    def __init__(
+        self,
+        cache_file: str | Path | None = None,
+        *,
+        ttl_hours: float = 24.0,
+        timeout: float = 10.0,
+        url: str = OPENROUTER_MODELS_URL,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        for name, value in (("ttl_hours", ttl_hours), ("timeout", timeout)):
+            if not 0 < value < math.inf:
+                raise SettingsError(name, value, "above 0, finite")
+        self._file = Path(cache_file).expanduser() if cache_file is not None else None
+        self._ttl = ttl_hours * 3600
+        self._timeout, self._url, self._clock = timeout, url, clock
+        self._table = ModelPricingTable.empty()
+        self._fetched = -math.inf
+        self._tried = -math.inf
+
+    def table(self) -> ModelPricingTable:
+        """The newest list that there is: fetched if it is too old, else as it was kept.
+
+        Never raises: offline, the kept list serves however old it is, and the next try is ten
+        minutes later. Empty if there never was one. Blocks at most ``timeout`` seconds, so ask
+        outside of requests.
+        """
+        now = self._clock()
+        if now - self._fetched > self._ttl:
+            self._read_kept(now)
+        if now - self._fetched > self._ttl and not 0 <= now - self._tried < _RETRY_SECONDS:
+            self._tried = now
+            try:
+                self.refresh()
+            except BackendError as error:
+                logger.warning("no live prices: %s", error)
+        return self._table
+
+    def kept(self) -> ModelPricingTable:
+        """The list as it was kept; never the network."""
+        self._read_kept(self._clock())
+        return self._table
+
+    def refresh(self) -> ModelPricingTable:
+        """Fetch the list now, and keep it.
+
+        Raises:
+            BackendError: httpx is not installed, or there was no usable answer in time.
+        """
+        now = self._clock()
+        data = self._fetch()
+        table = parse_openrouter_models(data, day=_day_of(now))
+        if not table:
+            raise BackendError(f"{self._url} lists no prices")
+        self._table, self._fetched = table, now
+        self._keep(data, now)
+        return table
+
+    def _fetch(self) -> Any:
+        try:
+            import httpx
+        except ImportError as error:
+            raise BackendError("live prices need httpx: pip install 'eunoe[http]'") from error
+        deadline = time.monotonic() + self._timeout
+        body = b""
+        try:
+            with httpx.stream(
+                "GET", self._url, timeout=self._timeout, follow_redirects=True
+            ) as answer:
+                answer.raise_for_status()
+                for chunk in answer.iter_bytes():
+                    body += chunk
+                    if time.monotonic() > deadline or len(body) > _LARGEST_LIST:
+                        raise BackendError(f"{self._url}: too slow or too large")
+            return json.loads(body)
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise BackendError(f"{self._url}: {type(error).__name__}") from error
+
+    def _read_kept(self, now: float) -> None:
+        if self._file is None:
+            return
+        try:
+            kept = json.loads(self._file.read_text(encoding="utf-8"))
+            fetched = float(kept["fetched"])
+            table = parse_openrouter_models(kept["answer"], day=_day_of(fetched))
+        except (OSError, ValueError, TypeError, KeyError, OverflowError):
+            return
+        if table and self._fetched < fetched <= now:
+            self._table, self._fetched = table, fetched
+
+    def _keep(self, data: Any, now: float) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(self._file, json.dumps({"fetched": now, "answer": _prices_only(data)}))
+        except OSError as error:
+            logger.warning("prices are not kept: %s", error.strerror)
+
+
+def parse_openrouter_models(data: object, *, day: str = "") -> ModelPricingTable:
+    """Read OpenRouter's list: dollars a token as text, by ``vendor/model``.
+
+    A model without a price for input and output, or with a negative one (it varies), is left out.
+    A name without its vendor is an alias, where only one vendor has it.
+    """
+    rows = data.get("data") if isinstance(data, Mapping) else None
+    entries: dict[str, ModelPrice] = {}
+    bare: dict[str, set[str]] = {}
+    for row in rows if isinstance(rows, list) else ():
+        name = row.get("id") if isinstance(row, Mapping) else None
+        price = _openrouter_price(row.get("pricing")) if isinstance(name, str) and name else None
+        if price is not None and isinstance(name, str):
+            entries[name.lower()] = price
+            bare.setdefault(name.lower().rpartition("/")[2], set()).add(name.lower())
+    aliases = {
+        short: next(iter(full))
+        for short, full in bare.items()
+        if len(full) == 1 and short not in full and ":" not in short
+    }
+    return ModelPricingTable(entries, aliases, f"OpenRouter {day}".strip())
+
+
+def _openrouter_price(pricing: object) -> ModelPrice | None:
+    if not isinstance(pricing, Mapping):
+        return None
+
+    def dollars(name: str) -> float | None:
+        try:
+            value = float(pricing[name]) * 1_000_000
+        except (KeyError, TypeError, ValueError):
+            return None
+        return round(value, 6) if 0 <= value < math.inf else None
+
+    into, out = dollars("prompt"), dollars("completion")
+    if into is None or out is None:
+        return None
+    cached, write = dollars("input_cache_read"), dollars("input_cache_write")
+    return ModelPrice(input=into, output=out, cached=cached or None, write=write or None)
+
+
+def _prices_only(data: Any) -> dict[str, Any]:
+    """The part of the answer that is read again; descriptions are not kept."""
+    rows = [r for r in data["data"] if isinstance(r, Mapping)]
+    return {"data": [{"id": r.get("id"), "pricing": r.get("pricing")} for r in rows]}
+
+
+def _day_of(seconds: float) -> str:
+    with suppress(ValueError, OverflowError, OSError):
+        return time.strftime("%Y-%m-%d", time.gmtime(seconds))
+    return ""
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one, never a part.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def find_prices(
+    *,
+    own_file: str | Path | None = None,
+    live: OpenRouterPrices | None = None,
+    aliases: Mapping[str, str] | None = None,
+) -> ModelPricingTable:
+    """One table of all sources: own prices over live ones over list prices.
+
+    Args:
+        own_file: JSON; see ``read_price_file``.
+        live: asked once; make the table anew to ask again. What it does not tell, long prompts that
+            cost more and the smallest prefix that is cached, is that of the list.
+        aliases: own name of a model -> the name under which its price is known.
+
+    Raises:
+        SettingsError: the own file or the aliases cannot be read.
+    """
+    table = list_prices()
+    if live is not None:
+        table = table.merged(_with_list_details(live.table(), table))
+    if own_file is not None:
+        table = table.merged(read_price_file(own_file))
+    return table.with_aliases(aliases) if aliases else table
+
+
+def _with_list_details(live: ModelPricingTable, known: ModelPricingTable) -> ModelPricingTable:
+    """The live prices with what only the list tells of the same models."""
+    entries = {}
+    for name, price in live.entries.items():
+        listed = known.get(name)
+        entries[name] = price
+        if listed is not None:
+            entries[name] = replace(
+                price,
+                long_from=listed.long_from,
+                long_input=listed.long_input,
+                long_output=listed.long_output,
+                cache_from=listed.cache_from,
+            )
+    return ModelPricingTable(entries, live.aliases, live.source)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.prices: What models cost, as the valves say: list prices, live ones over them, own ones over all.
+
+PRICE_LOOK_SECONDS = 600.0
+"""How often it is looked whether live prices are too old; they are after a day."""
+
+
+class PriceShelf:
+    """The prices of some valves, made once. Safe across threads; never raises, never waits.
+
+    Live prices are fetched in the background; until they are there, those of the list count.
+
+    Args:
+        live: where they come from.
+        clock: seconds, rising.
+    """
+
+    def __init__(
+        self,
+        live: OpenRouterPrices | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._live = live if live is not None else OpenRouterPrices()
+        self._clock, self._next_look = clock, -float("inf")
+        self._own: tuple[str, ModelPricingTable] = ("", ModelPricingTable.empty())
+        self._table: ModelPricingTable | None = None
+        self._lock = threading.Lock()
+
+    def prices(self, valves: FilterValves) -> PriceLookup:
+        """What models cost under these valves."""
+        table = list_prices()
+        if valves.live_prices:
+            table = self._with_live(table)
+        own = self._own_table(valves.own_prices)
+        return table.merged(own) if own else table
+
+    def _with_live(self, table: ModelPricingTable) -> ModelPricingTable:
+        with self._lock:
+            if self._clock() >= self._next_look:
+                self._next_look = self._clock() + PRICE_LOOK_SECONDS
+                threading.Thread(target=self._fetch, name="eunoe-prices", daemon=True).start()
+            return self._table if self._table is not None else table
+
+    def _fetch(self) -> None:
+        """Look whether the live prices are too old, and fetch them if so."""
+        try:
+            found = find_prices(live=self._live)
+        except Exception as error:  # the list serves
+            logger.warning("eunoe has no live prices: %s", type(error).__name__)
+            return
+        with self._lock:
+            self._table = found
+
+    def _own_table(self, text: str) -> ModelPricingTable:
+        with self._lock:
+            if self._own[0] == text:
+                return self._own[1]
+        table = ModelPricingTable.empty()
+        try:
+            table = ModelPricingTable.from_dict(json.loads(text or "{}"))
+        except (ValueError, RecursionError, EunoeError) as error:
+            logger.warning("the valve own_prices is not read: %s", type(error).__name__)
+        with self._lock:
+            self._own = (text, table)
+        return table
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe_openwebui.status: The one line above an answer, and the recalled messages as sources.
 
 # The tools are named in the line when they take more than a quarter of what is allowed.
@@ -20799,6 +21289,7 @@ class Filter:
         self._ledgers = LedgerBook()
         self._advisers = AdviserShelf()
         self._desk = AfterwardsDesk()
+        self._prices = PriceShelf()
 
     async def request(
         self,
@@ -20856,8 +21347,15 @@ class Filter:
             chat = str((__metadata__ or {}).get("chat_id") or "")
             repeats = notes.forecasts if chat else ()  # what a program repeats is not known
             turn = self._usage.learn(model_id, notes.counted, repeats, usage)
-            entry = enter_requests(notes.forecasts, model_id=priced, usage=usage, hit_share=share)
-            ledger = await self._enter(chat, entry, resolve_valves(self.valves, model_id))
+            valves = resolve_valves(self.valves, model_id)
+            entry = enter_requests(
+                notes.forecasts,
+                model_id=priced,
+                usage=usage,
+                prices=self._prices.prices(valves),
+                hit_share=share,
+            )
+            ledger = await self._enter(chat, entry, valves)
             if turn is not None and notes.allowed:
                 sizes = money_line(
                     entry, ledger, allowed=notes.allowed, recalled=notes.shown_recalled, turn=turn
@@ -20934,6 +21432,7 @@ class Filter:
         account = partial(
             enter_requests,
             model_id=priced_model_id(model_id, request.model, request.base),
+            prices=self._prices.prices(valves),
             hit_share=self._usage.cache_share(model_id),
         )
         chat = self._ledgers.of(request.chat) + account(outcome.notes.forecasts)

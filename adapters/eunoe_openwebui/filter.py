@@ -25,6 +25,7 @@ from eunoe_openwebui.hostfacts import host_runs_request_hook
 from eunoe_openwebui.ledgers import LedgerBook
 from eunoe_openwebui.money import money_account, money_line
 from eunoe_openwebui.presets import resolve_valves
+from eunoe_openwebui.prices import PriceShelf
 from eunoe_openwebui.status import (
     pinned_number,
     recalled_number,
@@ -77,6 +78,7 @@ class Filter:
         self._ledgers = LedgerBook()
         self._advisers = AdviserShelf()
         self._desk = AfterwardsDesk()
+        self._prices = PriceShelf()
 
     async def request(
         self,
@@ -134,8 +136,15 @@ class Filter:
             chat = str((__metadata__ or {}).get("chat_id") or "")
             repeats = notes.forecasts if chat else ()  # what a program repeats is not known
             turn = self._usage.learn(model_id, notes.counted, repeats, usage)
-            entry = enter_requests(notes.forecasts, model_id=priced, usage=usage, hit_share=share)
-            ledger = await self._enter(chat, entry, resolve_valves(self.valves, model_id))
+            valves = resolve_valves(self.valves, model_id)
+            entry = enter_requests(
+                notes.forecasts,
+                model_id=priced,
+                usage=usage,
+                prices=self._prices.prices(valves),
+                hit_share=share,
+            )
+            ledger = await self._enter(chat, entry, valves)
             if turn is not None and notes.allowed:
                 sizes = money_line(
                     entry, ledger, allowed=notes.allowed, recalled=notes.shown_recalled, turn=turn
@@ -212,6 +221,7 @@ class Filter:
         account = partial(
             enter_requests,
             model_id=priced_model_id(model_id, request.model, request.base),
+            prices=self._prices.prices(valves),
             hit_share=self._usage.cache_share(model_id),
         )
         chat = self._ledgers.of(request.chat) + account(outcome.notes.forecasts)
