@@ -15,6 +15,7 @@ from eunoe.domain.errors import BudgetError
 from eunoe.domain.log import logger
 from eunoe.pipeline.forecasting import enter_requests
 from eunoe.pipeline.sent_lists import SentLists
+from eunoe.pipeline.usage_book import UsageBook
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.status_text import STATUS_SEPARATOR
 from eunoe_openwebui.advisers import AdviserShelf
@@ -35,7 +36,7 @@ from eunoe_openwebui.status import (
     status_words,
 )
 from eunoe_openwebui.turn import read_turn_notes, write_turn_notes
-from eunoe_openwebui.usage import UsageBook, reported_usage
+from eunoe_openwebui.usage import reported_usage
 from eunoe_openwebui.valves import FilterUserValves, FilterValves, unless_none
 from eunoe_openwebui.why import why_events
 from eunoe_openwebui.window import priced_model_id

@@ -17,14 +17,15 @@ from eunoe.pipeline.advice import may_be_cut
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.pipeline.sent_lists import SentLists, sent_list
+from eunoe.stages.accounting.forecast import provider_forecast
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
+from eunoe.wire.model_window import find_window, output_reserve_of
 from eunoe_openwebui.advisers import NO_FILTER_ADVISERS, FilterAdvisers
 from eunoe_openwebui.documents import with_flags_in_front
 from eunoe_openwebui.hook import FilterRequest
-from eunoe_openwebui.money import provider_forecast
 from eunoe_openwebui.turn import TurnNotes, next_turn_notes, with_flags_again
 from eunoe_openwebui.valves import FilterValves
-from eunoe_openwebui.window import base_model_id, find_window, output_reserve_of
+from eunoe_openwebui.window import base_model_id
 
 _ENGINES_REMEMBERED = 8
 _MODEL_PROMPT_FRAMING = 4

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from eunoe.stages.accounting.forecast import PromptForecast, RequestForecast
+from eunoe.pipeline.usage_book import MeasuredTurn
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.status_text import (
     STATUS_SEPARATOR,
@@ -14,43 +13,6 @@ from eunoe.stages.accounting.status_text import (
     sent_piece,
     token_text,
 )
-from eunoe_openwebui.usage import MeasuredTurn
-
-
-def provider_forecast(
-    forecast: RequestForecast, extra: int, factor: float, window: int = 0
-) -> RequestForecast:
-    """The forecast in the provider's tokens, with what the host adds in front of every list.
-
-    An untouched chat that the model cannot hold would not have been answered, nor paid: of it only
-    what the model holds counts, so that no saving is claimed on more.
-
-    Args:
-        forecast: by our count, of the list that we return.
-        extra: tokens of the model's own system prompt.
-        factor: provider's tokens for each of ours.
-        window: tokens that the model holds; 0 if unknown.
-    """
-
-    def charged(prompt: PromptForecast) -> PromptForecast:
-        repeated = prompt.repeated + extra if prompt.repeated else 0
-        return PromptForecast(
-            prompt=math.ceil((prompt.prompt + extra) * factor),
-            repeated=math.ceil(repeated * factor),
-        )
-
-    return RequestForecast(
-        sent=charged(forecast.sent),
-        untouched=_within_window(charged(forecast.untouched), window),
-        window=charged(forecast.window),
-        untouched_fits=forecast.untouched_fits,
-    )
-
-
-def _within_window(prompt: PromptForecast, window: int) -> PromptForecast:
-    if not window or prompt.prompt <= window:
-        return prompt
-    return PromptForecast(prompt=window, repeated=min(prompt.repeated, window))
 
 
 def money_line(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eunoe_openwebui.usage import UsageBook
+from eunoe.pipeline.usage_book import UsageBook
 
 COUNTED = 1000
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from eunoe_openwebui.window import find_window, output_reserve_of
+from eunoe.wire.model_window import find_window, output_reserve_of
 
 
 @pytest.mark.parametrize(
