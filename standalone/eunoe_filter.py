@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 168 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 2f7f5c7d53ee02b493815421290e071c38ea3366650490c1aec62e5a68fbb5d0
+# Made of 170 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 38dc6c93c12bb03841e2a74e8acc39f8e9282f0a770092e5e83941f1d4dae87d
 
 from __future__ import annotations
 
@@ -9120,6 +9120,42 @@ def forecast_request(
     )
 
 
+def provider_forecast(
+    forecast: RequestForecast, extra: int, factor: float, window: int = 0
+) -> RequestForecast:
+    """The forecast in the provider's tokens, with what the host adds in front of every list.
+
+    An untouched chat that the model cannot hold would not have been answered, nor paid: of it only
+    what the model holds counts, so that no saving is claimed on more.
+
+    Args:
+        forecast: by our count, of the list that we return.
+        extra: tokens of the model's own system prompt.
+        factor: provider's tokens for each of ours.
+        window: tokens that the model holds; 0 if unknown.
+    """
+
+    def charged(prompt: PromptForecast) -> PromptForecast:
+        repeated = prompt.repeated + extra if prompt.repeated else 0
+        return PromptForecast(
+            prompt=math.ceil((prompt.prompt + extra) * factor),
+            repeated=math.ceil(repeated * factor),
+        )
+
+    return RequestForecast(
+        sent=charged(forecast.sent),
+        untouched=_within_window(charged(forecast.untouched), window),
+        window=charged(forecast.window),
+        untouched_fits=forecast.untouched_fits,
+    )
+
+
+def _within_window(prompt: PromptForecast, window: int) -> PromptForecast:
+    if not window or prompt.prompt <= window:
+        return prompt
+    return PromptForecast(prompt=window, repeated=min(prompt.repeated, window))
+
+
 def _plain_window(
     line: ChatColumns, stop: int, before: int | None, overhead: int, room: int | None
 ) -> tuple[PromptForecast, int]:
@@ -10700,6 +10736,167 @@ def _as_one_turn(before: SentList | None, now: SentList) -> SentList:
     ]
     given = before.given + now.given[len(before.sent) :]
     return replace(now, given=given, origins=array("q", origins))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.reading_speed: How fast a local model reads a prompt, from the timings of its server: what a cache saves there.
+
+_SPEEDS_REMEMBERED = 9
+# A handful of tokens takes as long as a whole batch: it says nothing about long prompts.
+_LEAST_TOKENS_READ = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingSpeed:
+    """What the newest few answers say of the time that a prompt takes.
+
+    Attributes:
+        milliseconds: for a token, oldest first; at most 9, above 0.
+    """
+
+    milliseconds: tuple[float, ...] = ()
+
+    def learn(self, usage: object) -> ReadingSpeed:
+        """Take in one report; the same speed if it has no timings or read next to nothing."""
+        for timings in _timings_in(usage):
+            read = _above_zero(timings.get("prompt_n"))
+            taken = _above_zero(timings.get("prompt_ms"))
+            if taken and read >= _LEAST_TOKENS_READ:
+                return ReadingSpeed((*self.milliseconds, taken / read)[-_SPEEDS_REMEMBERED:])
+        return self
+
+    def seconds(self, tokens: int) -> float:
+        """What reading so many tokens would take at the best speed seen; 0 if none was."""
+        return tokens * min(self.milliseconds, default=0.0) / 1000
+
+
+def _timings_in(usage: object) -> list[Mapping[Any, Any]]:
+    if not isinstance(usage, Mapping):
+        return []
+    inner = (usage.get("timings"), usage.get("usage"))
+    return [usage, *(value for value in inner if isinstance(value, Mapping))]
+
+
+def _above_zero(value: object) -> float:
+    """The number; 0 for what is none, or not above 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    return float(value) if 0 < value < math.inf else 0.0
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.usage_book: What providers report about our counts and their caches, by model: all that is learnt here.
+
+_MODELS_REMEMBERED = 256
+# A factor that moves a little with every answer would move the cut, and cost the prompt cache.
+_FACTOR_STEPS = 20
+# Too low a count overflows the window, too high a one only leaves room unused: so a count is raised
+# early, and lowered late and never far, should a provider leave cached tokens out of its report.
+_FACTOR_RAISED_FROM = 1.02
+_FACTOR_LOWERED_FROM = 0.9
+_FACTOR_LOWEST = 0.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRecord:
+    """What the reports for one model say: of our counts, the prompt cache, the time to read."""
+
+    calibration: Calibration = field(default_factory=Calibration)
+    cache: CacheRecord = field(default_factory=CacheRecord)
+    speed: ReadingSpeed = field(default_factory=ReadingSpeed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredTurn:
+    """What the provider reported for a turn.
+
+    Attributes:
+        prompt: tokens of the newest request.
+        charged: tokens of all its requests together, tool steps included.
+        owed: tokens that were to be expected from the cache, where far fewer came; else 0.
+        seconds: that the cache saved a local model, at the speed that its server reported; 0 where
+            none is known.
+    """
+
+    prompt: int
+    charged: int
+    owed: int = 0
+    seconds: float = 0.0
+
+
+class UsageBook:
+    """How far counts are off and what caches give back, by model; bounded, lost on a restart.
+
+    It holds ratios only, nothing of any chat. Each worker of a host learns for itself: a correction
+    that is in force is told in the status line, since another worker may count without it.
+    """
+
+    def __init__(self) -> None:
+        self._models: OrderedDict[str, ModelRecord] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def learn(
+        self, model_id: str, counted: int, forecasts: Sequence[RequestForecast], usage: object
+    ) -> MeasuredTurn | None:
+        """Take in what was reported for a turn; odd values say nothing.
+
+        Args:
+            model_id: the host's name of the model.
+            counted: our count of its newest request, without a correction.
+            forecasts: of all its requests, in order.
+            usage: the report, as it came.
+
+        Returns:
+            What the report says; None if it does not tell the size of the prompt.
+        """
+        read = read_usage(usage)
+        prompt, billed = context_tokens(usage, read), billed_use(usage, read)
+        if read is None or not prompt or billed is None:
+            return None
+        turn = MeasuredTurn(prompt=prompt, charged=billed.prompt)
+        if not model_id or not counted:
+            return turn
+        with self._lock:
+            record = self._models.pop(model_id, ModelRecord())
+            record = replace(
+                record,
+                calibration=record.calibration.learn(counted, read),
+                speed=record.speed.learn(usage),
+            )
+            turn = replace(turn, seconds=record.speed.seconds(billed.cached))
+            if forecasts:
+                hit = measure_cache(
+                    billed,
+                    repeated=sum(f.sent.repeated for f in forecasts),
+                    counted=sum(f.sent.prompt for f in forecasts),
+                )
+                promised = replace(hit, expected=round(hit.expected * record.cache.share))
+                if promised.missed and reports_cache(usage):
+                    turn = replace(turn, owed=promised.expected)
+                record = replace(record, cache=record.cache.learn(hit))
+            self._models[model_id] = record
+            if len(self._models) > _MODELS_REMEMBERED:
+                self._models.popitem(last=False)
+        return turn
+
+    def factor(self, model_id: str) -> float:
+        """Factor on a count of this model, in steps of 0.05, in [0.7, 2].
+
+        1 for counts that are at most 2 % too low or 10 % too high; else rounded up, so that what is
+        sent is rather too little.
+        """
+        factor = self._record(model_id).calibration.factor
+        if _FACTOR_LOWERED_FROM <= factor <= _FACTOR_RAISED_FROM:
+            return 1.0
+        return max(_FACTOR_LOWEST, math.ceil(factor * _FACTOR_STEPS) / _FACTOR_STEPS)
+
+    def cache_share(self, model_id: str) -> float:
+        """Part of a repeated beginning that this model's cache gives back, in [0, 1]."""
+        return self._record(model_id).cache.share
+
+    def _record(self, model_id: str) -> ModelRecord:
+        with self._lock:
+            return self._models.get(model_id, ModelRecord())
 
 
 # --------------------------------------------------------------------------------------------------
@@ -19548,6 +19745,124 @@ def _never() -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.wire.model_window: How many tokens a model's context window holds, from a request and what a server lists.
+
+# Keys under which servers report a model's window in their list of models, the loaded size first:
+# LM Studio, vLLM, OpenRouter and others, Groq, Google, LiteLLM, llama.cpp.
+_WINDOW_PATHS = (
+    ("loaded_context_length",),
+    ("max_model_len",),
+    ("top_provider", "context_length"),
+    ("context_length",),
+    ("context_window",),
+    ("max_context_length",),
+    ("inputTokenLimit",),
+    ("max_input_tokens",),
+    ("meta", "n_ctx"),
+    ("meta", "n_ctx_train"),
+)
+
+# What Ollama loads when nobody says `num_ctx`; a longer prompt is cut silently there.
+# Source: Ollama FAQ, "How can I specify the context window size?"
+_OLLAMA_WINDOW = 4_096
+
+# Input windows of hosted models that no list reports; the first prefix that matches counts.
+# Source: the providers' model pages.
+_WINDOW_BY_PREFIX = (
+    ("gpt-5", 272_000),
+    ("gpt-4.1", 1_047_576),
+    ("gpt-4o", 128_000),
+    ("gpt-4-turbo", 128_000),
+    ("gpt-4", 8_192),
+    ("gpt-3.5-turbo", 16_385),
+    ("chatgpt-4o", 128_000),
+    ("o1", 200_000),
+    ("o3", 200_000),
+    ("o4", 200_000),
+    ("claude", 200_000),
+    ("gemini", 1_048_576),
+    ("deepseek-chat", 128_000),
+    ("deepseek-reasoner", 128_000),
+    ("mistral-large-", 128_000),
+)
+
+
+def find_window(body: Mapping[str, Any], model: Mapping[str, Any], base: Mapping[str, Any]) -> int:
+    """Tokens of the window; 0 where nothing tells.
+
+    Args:
+        body: the request; ``num_ctx`` in it or in its ``options`` is what the server will load.
+        model: the host's entry of the chosen model.
+        base: the entry of the model that a workspace model stands on, else empty.
+    """
+    asked = _window_number(body.get("num_ctx")) or _window_number(
+        _window_mapping(body.get("options")).get("num_ctx")
+    )
+    if asked:
+        return asked
+    for entry in _window_entries(model, base):
+        for path in _WINDOW_PATHS:
+            if size := _window_number(_window_at(entry, path)):
+                return size
+    if "ollama" in (model.get("owned_by"), base.get("owned_by")):
+        return _OLLAMA_WINDOW
+    names = [str(entry.get("id") or "") for entry in (base, model)] + [str(body.get("model") or "")]
+    return next((size for name in names if (size := _window_by_name(name))), 0)
+
+
+def output_reserve_of(body: Mapping[str, Any]) -> int:
+    """Tokens that the request itself keeps for the answer; 0 where it does not say."""
+    options = _window_mapping(body.get("options"))
+    for value in (
+        body.get("max_completion_tokens"),
+        body.get("max_tokens"),
+        options.get("num_predict"),
+    ):
+        if size := _window_number(value):
+            return size
+    return 0
+
+
+def _window_entries(*entries: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Every place that may hold what the server said: settings of the model, then raw entries."""
+    for entry in entries:
+        params = _window_mapping(_window_mapping(entry.get("info")).get("params"))
+        if num_ctx := params.get("num_ctx"):
+            yield {"max_model_len": num_ctx}
+    for entry in entries:
+        yield entry
+        yield _window_mapping(entry.get("openai"))
+
+
+def _window_at(entry: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    value: Any = entry
+    for key in path:
+        value = _window_mapping(value).get(key)
+    return value
+
+
+def _window_by_name(name: str) -> int:
+    """Window by the model's name, a provider's prefix ("openai/") left aside."""
+    bare = name.lower().rsplit("/", 1)[-1]
+    return next((size for prefix, size in _WINDOW_BY_PREFIX if bare.startswith(prefix)), 0)
+
+
+def _window_mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _window_number(value: Any) -> int:
+    """A positive number of tokens, also from text; 0 for anything else."""
+    if isinstance(value, bool):
+        return 0
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return 0
+    return max(0, number)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe_openwebui.firsttext: The first text of a message, where flags stand: its whole content, or one part among pictures.
 
 def first_text(message: Mapping[str, Any]) -> str:
@@ -19748,87 +20063,13 @@ def still_recalled(notes: TurnNotes, report: Report) -> int:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.window: How many tokens a model's context window holds, from what the host knows of the model.
-
-# Keys under which servers report a model's window in their list of models, the loaded size first:
-# LM Studio, vLLM, OpenRouter and others, Groq, Google, LiteLLM, llama.cpp.
-_WINDOW_PATHS = (
-    ("loaded_context_length",),
-    ("max_model_len",),
-    ("top_provider", "context_length"),
-    ("context_length",),
-    ("context_window",),
-    ("max_context_length",),
-    ("inputTokenLimit",),
-    ("max_input_tokens",),
-    ("meta", "n_ctx"),
-    ("meta", "n_ctx_train"),
-)
-
-# What Ollama loads when nobody says `num_ctx`; a longer prompt is cut silently there.
-# Source: Ollama FAQ, "How can I specify the context window size?"
-_OLLAMA_WINDOW = 4_096
-
-# Input windows of hosted models that no list reports; the first prefix that matches counts.
-# Source: the providers' model pages.
-_WINDOW_BY_PREFIX = (
-    ("gpt-5", 272_000),
-    ("gpt-4.1", 1_047_576),
-    ("gpt-4o", 128_000),
-    ("gpt-4-turbo", 128_000),
-    ("gpt-4", 8_192),
-    ("gpt-3.5-turbo", 16_385),
-    ("chatgpt-4o", 128_000),
-    ("o1", 200_000),
-    ("o3", 200_000),
-    ("o4", 200_000),
-    ("claude", 200_000),
-    ("gemini", 1_048_576),
-    ("deepseek-chat", 128_000),
-    ("deepseek-reasoner", 128_000),
-    ("mistral-large-", 128_000),
-)
-
-
-def find_window(body: Mapping[str, Any], model: Mapping[str, Any], base: Mapping[str, Any]) -> int:
-    """Tokens of the window; 0 where nothing tells.
-
-    Args:
-        body: the request; ``num_ctx`` in it or in its ``options`` is what the server will load.
-        model: the host's entry of the chosen model.
-        base: the entry of the model that a workspace model stands on, else empty.
-    """
-    asked = _window_number(body.get("num_ctx")) or _window_number(
-        _window_mapping(body.get("options")).get("num_ctx")
-    )
-    if asked:
-        return asked
-    for entry in _window_entries(model, base):
-        for path in _WINDOW_PATHS:
-            if size := _window_number(_window_at(entry, path)):
-                return size
-    if "ollama" in (model.get("owned_by"), base.get("owned_by")):
-        return _OLLAMA_WINDOW
-    names = [str(entry.get("id") or "") for entry in (base, model)] + [str(body.get("model") or "")]
-    return next((size for name in names if (size := _window_by_name(name))), 0)
-
-
-def output_reserve_of(body: Mapping[str, Any]) -> int:
-    """Tokens that the request itself keeps for the answer; 0 where it does not say."""
-    options = _window_mapping(body.get("options"))
-    for value in (
-        body.get("max_completion_tokens"),
-        body.get("max_tokens"),
-        options.get("num_predict"),
-    ):
-        if size := _window_number(value):
-            return size
-    return 0
-
+# eunoe_openwebui.window: Whose window and whose price: the model that a workspace model of the host stands on.
 
 def base_model_id(model: Mapping[str, Any]) -> str:
     """Id of the model that a workspace model stands on; empty for other models."""
-    return str(_window_mapping(model.get("info")).get("base_model_id") or "")
+    return str(
+        (info if isinstance(info := model.get("info"), Mapping) else {}).get("base_model_id") or ""
+    )
 
 
 def priced_model_id(model_id: str, model: Mapping[str, Any], base: Mapping[str, Any]) -> str:
@@ -19836,45 +20077,6 @@ def priced_model_id(model_id: str, model: Mapping[str, Any], base: Mapping[str, 
     if "ollama" in (model.get("owned_by"), base.get("owned_by")):
         return ""
     return base_model_id(model) or model_id
-
-
-def _window_entries(*entries: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Every place that may hold what the server said: settings of the model, then raw entries."""
-    for entry in entries:
-        params = _window_mapping(_window_mapping(entry.get("info")).get("params"))
-        if num_ctx := params.get("num_ctx"):
-            yield {"max_model_len": num_ctx}
-    for entry in entries:
-        yield entry
-        yield _window_mapping(entry.get("openai"))
-
-
-def _window_at(entry: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    value: Any = entry
-    for key in path:
-        value = _window_mapping(value).get(key)
-    return value
-
-
-def _window_by_name(name: str) -> int:
-    """Window by the model's name, a provider's prefix ("openai/") left aside."""
-    bare = name.lower().rsplit("/", 1)[-1]
-    return next((size for prefix, size in _WINDOW_BY_PREFIX if bare.startswith(prefix)), 0)
-
-
-def _window_mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _window_number(value: Any) -> int:
-    """A positive number of tokens, also from text; 0 for anything else."""
-    if isinstance(value, bool):
-        return 0
-    try:
-        number = int(value)
-    except (TypeError, ValueError, OverflowError):
-        return 0
-    return max(0, number)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -19958,264 +20160,6 @@ def _user_valves_of(user: Mapping[str, Any] | None) -> FilterUserValves:
     if isinstance(valves, FilterUserValves):
         return valves
     return FilterUserValves(**valves) if isinstance(valves, dict) else FilterUserValves()
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.reading_speed: How fast a local model reads a prompt, from the timings of its server: what a cache saves there.
-
-_SPEEDS_REMEMBERED = 9
-# A handful of tokens takes as long as a whole batch: it says nothing about long prompts.
-_LEAST_TOKENS_READ = 32
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingSpeed:
-    """What the newest few answers say of the time that a prompt takes.
-
-    Attributes:
-        milliseconds: for a token, oldest first; at most 9, above 0.
-    """
-
-    milliseconds: tuple[float, ...] = ()
-
-    def learn(self, usage: object) -> ReadingSpeed:
-        """Take in one report; the same speed if it has no timings or read next to nothing."""
-        for timings in _timings_in(usage):
-            read = _above_zero(timings.get("prompt_n"))
-            taken = _above_zero(timings.get("prompt_ms"))
-            if taken and read >= _LEAST_TOKENS_READ:
-                return ReadingSpeed((*self.milliseconds, taken / read)[-_SPEEDS_REMEMBERED:])
-        return self
-
-    def seconds(self, tokens: int) -> float:
-        """What reading so many tokens would take at the best speed seen; 0 if none was."""
-        return tokens * min(self.milliseconds, default=0.0) / 1000
-
-
-def _timings_in(usage: object) -> list[Mapping[Any, Any]]:
-    if not isinstance(usage, Mapping):
-        return []
-    inner = (usage.get("timings"), usage.get("usage"))
-    return [usage, *(value for value in inner if isinstance(value, Mapping))]
-
-
-def _above_zero(value: object) -> float:
-    """The number; 0 for what is none, or not above 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0.0
-    return float(value) if 0 < value < math.inf else 0.0
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.usage: What providers report about our counts and their caches, by model: all that is learnt here.
-
-_MODELS_REMEMBERED = 256
-# A factor that moves a little with every answer would move the cut, and cost the prompt cache.
-_FACTOR_STEPS = 20
-# Too low a count overflows the window, too high a one only leaves room unused: so a count is raised
-# early, and lowered late and never far, should a provider leave cached tokens out of its report.
-_FACTOR_RAISED_FROM = 1.02
-_FACTOR_LOWERED_FROM = 0.9
-_FACTOR_LOWEST = 0.7
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRecord:
-    """What the reports for one model say: of our counts, the prompt cache, the time to read."""
-
-    calibration: Calibration = field(default_factory=Calibration)
-    cache: CacheRecord = field(default_factory=CacheRecord)
-    speed: ReadingSpeed = field(default_factory=ReadingSpeed)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredTurn:
-    """What the provider reported for a turn.
-
-    Attributes:
-        prompt: tokens of the newest request.
-        charged: tokens of all its requests together, tool steps included.
-        owed: tokens that were to be expected from the cache, where far fewer came; else 0.
-        seconds: that the cache saved a local model, at the speed that its server reported; 0 where
-            none is known.
-    """
-
-    prompt: int
-    charged: int
-    owed: int = 0
-    seconds: float = 0.0
-
-
-class UsageBook:
-    """How far counts are off and what caches give back, by model; bounded, lost on a restart.
-
-    It holds ratios only, nothing of any chat. Each worker of a host learns for itself: a correction
-    that is in force is told in the status line, since another worker may count without it.
-    """
-
-    def __init__(self) -> None:
-        self._models: OrderedDict[str, ModelRecord] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def learn(
-        self, model_id: str, counted: int, forecasts: Sequence[RequestForecast], usage: object
-    ) -> MeasuredTurn | None:
-        """Take in what was reported for a turn; odd values say nothing.
-
-        Args:
-            model_id: the host's name of the model.
-            counted: our count of its newest request, without a correction.
-            forecasts: of all its requests, in order.
-            usage: the report, as it came.
-
-        Returns:
-            What the report says; None if it does not tell the size of the prompt.
-        """
-        read = read_usage(usage)
-        prompt, billed = context_tokens(usage, read), billed_use(usage, read)
-        if read is None or not prompt or billed is None:
-            return None
-        turn = MeasuredTurn(prompt=prompt, charged=billed.prompt)
-        if not model_id or not counted:
-            return turn
-        with self._lock:
-            record = self._models.pop(model_id, ModelRecord())
-            record = replace(
-                record,
-                calibration=record.calibration.learn(counted, read),
-                speed=record.speed.learn(usage),
-            )
-            turn = replace(turn, seconds=record.speed.seconds(billed.cached))
-            if forecasts:
-                hit = measure_cache(
-                    billed,
-                    repeated=sum(f.sent.repeated for f in forecasts),
-                    counted=sum(f.sent.prompt for f in forecasts),
-                )
-                promised = replace(hit, expected=round(hit.expected * record.cache.share))
-                if promised.missed and reports_cache(usage):
-                    turn = replace(turn, owed=promised.expected)
-                record = replace(record, cache=record.cache.learn(hit))
-            self._models[model_id] = record
-            if len(self._models) > _MODELS_REMEMBERED:
-                self._models.popitem(last=False)
-        return turn
-
-    def factor(self, model_id: str) -> float:
-        """Factor on a count of this model, in steps of 0.05, in [0.7, 2].
-
-        1 for counts that are at most 2 % too low or 10 % too high; else rounded up, so that what is
-        sent is rather too little.
-        """
-        factor = self._record(model_id).calibration.factor
-        if _FACTOR_LOWERED_FROM <= factor <= _FACTOR_RAISED_FROM:
-            return 1.0
-        return max(_FACTOR_LOWEST, math.ceil(factor * _FACTOR_STEPS) / _FACTOR_STEPS)
-
-    def cache_share(self, model_id: str) -> float:
-        """Part of a repeated beginning that this model's cache gives back, in [0, 1]."""
-        return self._record(model_id).cache.share
-
-    def _record(self, model_id: str) -> ModelRecord:
-        with self._lock:
-            return self._models.get(model_id, ModelRecord())
-
-
-def reported_usage(body: Mapping[str, Any]) -> object:
-    """Usage of the newest answer, as the host hands it to `outlet`; None if there is none."""
-    messages = body.get("messages")
-    newest = messages[-1] if isinstance(messages, list) and messages else None
-    return newest.get("usage") if isinstance(newest, Mapping) else None
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.money: From forecasts and reports to what the status line says of tokens and money.
-
-def provider_forecast(
-    forecast: RequestForecast, extra: int, factor: float, window: int = 0
-) -> RequestForecast:
-    """The forecast in the provider's tokens, with what the host adds in front of every list.
-
-    An untouched chat that the model cannot hold would not have been answered, nor paid: of it only
-    what the model holds counts, so that no saving is claimed on more.
-
-    Args:
-        forecast: by our count, of the list that we return.
-        extra: tokens of the model's own system prompt.
-        factor: provider's tokens for each of ours.
-        window: tokens that the model holds; 0 if unknown.
-    """
-
-    def charged(prompt: PromptForecast) -> PromptForecast:
-        repeated = prompt.repeated + extra if prompt.repeated else 0
-        return PromptForecast(
-            prompt=math.ceil((prompt.prompt + extra) * factor),
-            repeated=math.ceil(repeated * factor),
-        )
-
-    return RequestForecast(
-        sent=charged(forecast.sent),
-        untouched=_within_window(charged(forecast.untouched), window),
-        window=charged(forecast.window),
-        untouched_fits=forecast.untouched_fits,
-    )
-
-
-def _within_window(prompt: PromptForecast, window: int) -> PromptForecast:
-    if not window or prompt.prompt <= window:
-        return prompt
-    return PromptForecast(prompt=window, repeated=min(prompt.repeated, window))
-
-
-def money_line(
-    entry: Ledger,
-    chat: Ledger,
-    *,
-    allowed: int,
-    recalled: int,
-    turn: MeasuredTurn | None = None,
-) -> str:
-    """``sent 7.9k of 8k · 6.1k from cache · 3 recalled · saved ≈$0.011 so far``.
-
-    Args:
-        entry: of the request, or of the whole turn once it is reported.
-        chat: of the chat so far, the entry included.
-        allowed: tokens that a request may take.
-        recalled: messages that came back.
-        turn: the report; a tool loop is told as its newest request and the sum of all, a cache that
-            gave far less than it owed with both numbers.
-    """
-    line = accounting_line(
-        entry,
-        allowed=allowed,
-        recalled=recalled,
-        chat=chat,
-        expected=turn.owed if turn is not None else 0,
-        seconds=turn.seconds if turn is not None else 0.0,
-    )
-    if turn is None or turn.charged <= turn.prompt:
-        return line
-    newest = f"sent {token_text(turn.prompt)} of {token_text(allowed)}"
-    steps = f"{newest}{STATUS_SEPARATOR}{token_text(turn.charged)} in all steps"
-    return line.replace(sent_piece(entry, allowed=allowed), steps, 1)
-
-
-def money_account(chat: Ledger) -> Sequence[str]:
-    """A chat's ledger as lines for people: what was sent, and what two other ways would have."""
-    total = chat.total
-    if not total.sent.requests:
-        return ()
-    about = "" if chat.is_measured else "≈"
-    sent = token_text(total.sent.prompt)
-    cached = token_text(total.sent.cached) if total.sent.cached else ""
-    number = total.sent.requests
-    first = f"this chat so far: {number} {'request' if number == 1 else 'requests'}, "
-    first += f"{about}{sent} tokens sent" + (f", {about}{cached} from the cache" if cached else "")
-    if total.sent.unpriced:
-        return (first, "the price of the model is not known")
-    ways = (("untouched", total.untouched), ("newest turns alone", total.window))
-    others = ", ".join(f"{name} ≈{money_text(tally.cost_usd)}" for name, tally in ways)
-    return (first, f"it cost {about}{money_text(total.sent.cost_usd)}; {others}")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -20554,6 +20498,60 @@ def _opened_stores(file: str, url: str) -> LedgerStores:
     except Exception as error:
         logger.warning("a ledger's store cannot be opened: %s", type(error).__name__)
     return stores
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.money: From forecasts and reports to what the status line says of tokens and money.
+
+def money_line(
+    entry: Ledger,
+    chat: Ledger,
+    *,
+    allowed: int,
+    recalled: int,
+    turn: MeasuredTurn | None = None,
+) -> str:
+    """``sent 7.9k of 8k · 6.1k from cache · 3 recalled · saved ≈$0.011 so far``.
+
+    Args:
+        entry: of the request, or of the whole turn once it is reported.
+        chat: of the chat so far, the entry included.
+        allowed: tokens that a request may take.
+        recalled: messages that came back.
+        turn: the report; a tool loop is told as its newest request and the sum of all, a cache that
+            gave far less than it owed with both numbers.
+    """
+    line = accounting_line(
+        entry,
+        allowed=allowed,
+        recalled=recalled,
+        chat=chat,
+        expected=turn.owed if turn is not None else 0,
+        seconds=turn.seconds if turn is not None else 0.0,
+    )
+    if turn is None or turn.charged <= turn.prompt:
+        return line
+    newest = f"sent {token_text(turn.prompt)} of {token_text(allowed)}"
+    steps = f"{newest}{STATUS_SEPARATOR}{token_text(turn.charged)} in all steps"
+    return line.replace(sent_piece(entry, allowed=allowed), steps, 1)
+
+
+def money_account(chat: Ledger) -> Sequence[str]:
+    """A chat's ledger as lines for people: what was sent, and what two other ways would have."""
+    total = chat.total
+    if not total.sent.requests:
+        return ()
+    about = "" if chat.is_measured else "≈"
+    sent = token_text(total.sent.prompt)
+    cached = token_text(total.sent.cached) if total.sent.cached else ""
+    number = total.sent.requests
+    first = f"this chat so far: {number} {'request' if number == 1 else 'requests'}, "
+    first += f"{about}{sent} tokens sent" + (f", {about}{cached} from the cache" if cached else "")
+    if total.sent.unpriced:
+        return (first, "the price of the model is not known")
+    ways = (("untouched", total.untouched), ("newest turns alone", total.window))
+    others = ", ".join(f"{name} ≈{money_text(tally.cost_usd)}" for name, tally in ways)
+    return (first, f"it cost {about}{money_text(total.sent.cost_usd)}; {others}")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -21204,6 +21202,16 @@ def source_events(report: Report, messages: Sequence[Mapping[str, Any]]) -> list
             data = {"source": {"name": name}, "document": [content], "metadata": [{"source": name}]}
             events.append({"type": "citation", "data": data})
     return events
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.usage: The usage that the host hands over with an answer.
+
+def reported_usage(body: Mapping[str, Any]) -> object:
+    """Usage of the newest answer, as the host hands it to `outlet`; None if there is none."""
+    messages = body.get("messages")
+    newest = messages[-1] if isinstance(messages, list) and messages else None
+    return newest.get("usage") if isinstance(newest, Mapping) else None
 
 
 # --------------------------------------------------------------------------------------------------
