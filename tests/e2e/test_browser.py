@@ -107,6 +107,41 @@ def test_embeddings_are_chosen_in_the_page(
     assert stored == {"embedding": "host", "embedding_key": "sk-only-for-this-test"}
 
 
+def test_summaries_are_set_up_in_the_page(
+    browser: Browser, admin: WebApi, host: Host, fresh: Upstream
+) -> None:
+    admin.set_valves(FILTER, {"max_tokens": 2000, "recall": "never"})
+    browser.resize(1100, 800)
+    browser.open(f"{host.url}/admin/functions")
+    browser.click("//button[@aria-label='Valves']")
+    for title, text in (("Summary endpoint", fresh.url), ("Summary model", "small")):
+        browser.click(_default(title))
+        browser.clear(_field(title))
+        browser.type(_field(title), text)
+    browser.screenshot(SHOTS / "openwebui-summaries.png")
+    browser.click("//button[normalize-space()='Save']")
+    browser.find("//*[contains(., 'updated')]")
+
+    def answer(body: Json) -> Reply:
+        notes = "- The database of the office listens on port 54329 of atlas."
+        return Reply(notes if body["model"] == "small" else "Done.")
+
+    fresh.answer = answer
+    with admin.workspace_model("summary-model", PRICED_MODEL, usage=True) as model:
+        last = admin.import_chat(model, [*office_chat(), *office_chat()[2:] * 3])
+        turn = admin.ask(model, "Thanks. Now a note about the new carpet, please.", last)
+        browser.open(f"{host.url}/c/{turn.chat_id}")
+        browser.find(STATUS)
+        for question in ("And a second one, please.", "One more."):
+            browser.type("//*[@id='chat-input']", f"{question}\n")
+            browser.find(f"//*[contains(text(), '{question}')]")
+            browser.find(f"({STATUS})[last()][not(contains(., 'sent ≈'))]")
+        browser.find(f"({STATUS})[last()][contains(., 'summarised')]")
+        browser.screenshot(SHOTS / "openwebui-summarised.png")
+    spoken = [seen for seen in fresh.requests if seen.body["model"] != "small"]
+    assert "port 54329 of atlas" in str(spoken[-1].messages)
+
+
 def _port_in(body: Json) -> str:
     """What a model can know: the port, if it is in what was sent."""
     found = re.search(r"port (\d+)", str(body["messages"]))
@@ -125,4 +160,4 @@ def _default(title: str) -> str:
 
 def _field(title: str) -> str:
     """The field in which the value is typed."""
-    return f"{_row(title)}//input"
+    return f"{_row(title)}//*[self::input or self::textarea]"
