@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 170 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 38dc6c93c12bb03841e2a74e8acc39f8e9282f0a770092e5e83941f1d4dae87d
+# sources sha256 c0091a7d34f6794dac213f554e62c2784ea7fbddc5e9a344adca2d29483eda31
 
 from __future__ import annotations
 
@@ -11948,7 +11948,9 @@ class LLMSummarizer(PromptSummarizer):
         self._endpoint = JsonEndpoint(api_base, api_key, timeout=timeout, attempts=retry_attempts)
         self._model, self._extra = model, dict(extra_body or {})
         rules = system_prompt if system_prompt is not None else SUMMARY_RULES
-        super().__init__(f"{model} at {self._endpoint.host}", self._post, rules=rules)
+        asked = hashlib.sha256(rules.encode("utf-8", "replace")).hexdigest()[:8]
+        name = f"{model} at {self._endpoint.host}, asked by {asked}"
+        super().__init__(name, self._post, rules=rules)
 
     def close(self) -> None:
         """Close the connections."""
@@ -12645,9 +12647,10 @@ def _local_embedder() -> Embedder:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.afterwards: What is done after the answers: one thing at a time, the newest of each chat.
+# eunoe_openwebui.afterwards: What is done after the answers: a few things at a time, the newest of each chat.
 
 _JOBS_NOTED = 64
+_JOBS_AT_A_TIME = 4
 
 AfterwardsJob = Callable[[], object]
 
@@ -12662,7 +12665,7 @@ class AfterwardsDesk:
     def __init__(self) -> None:
         self._noted: OrderedDict[str, AfterwardsJob] = OrderedDict()
         self._due: OrderedDict[str, AfterwardsJob] = OrderedDict()
-        self._working = False
+        self._working = 0
         self._idle = threading.Condition()
 
     def note(self, turn: str, job: AfterwardsJob, *, first: bool = True) -> None:
@@ -12688,8 +12691,8 @@ class AfterwardsDesk:
             self._due[turn] = job
             if len(self._due) > _JOBS_NOTED:
                 self._due.popitem(last=False)
-            if not self._working:
-                self._working = True
+            if self._working < _JOBS_AT_A_TIME:
+                self._working += 1
                 threading.Thread(target=self._work, name="eunoe-after", daemon=True).start()
 
     def drain(self) -> None:
@@ -12701,7 +12704,7 @@ class AfterwardsDesk:
         while True:
             with self._idle:
                 if not self._due:
-                    self._working = False
+                    self._working -= 1
                     self._idle.notify_all()
                     return
                 _, job = self._due.popitem(last=False)
@@ -14587,6 +14590,9 @@ _SUMMARY_TURNS_BACK = 200
 """Turns before a cut in which a summary is looked for."""
 _PIECE_TOKENS = 6_000
 _MOST_PIECES = 6
+_MOST_TOKENS = 60_000
+"""Tokens of a chat that was never summed up, the newest before the cut, that are: older ones would
+cost more calls than they are worth, and can be recalled."""
 _SPOKEN_CHARACTERS = 6_000
 _RESULT_CHARACTERS = 1_200
 _KEY_BYTES = 16
@@ -14695,6 +14701,9 @@ def _job_up_to(request: Request, desk: SummaryDesk, target: int, room: int) -> S
         if text is not None:
             first, before = turn, text
             break
+    if not before:
+        own = request.timeline.own_before_turns
+        first = int(own.searchsorted(int(own[last]) - _MOST_TOKENS))
     pieces = list(_pieces(request, first, last))
     heads = (SUMMARY_HEAD, BLOCK_HEAD)
     if any(text.startswith(heads) for piece in pieces for _, text in piece.messages):

@@ -6,6 +6,7 @@ orchestrator = ContextOrchestrator(budget=..., summarizer=summarizer)
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -48,7 +49,9 @@ class LLMSummarizer(PromptSummarizer):
         self._endpoint = JsonEndpoint(api_base, api_key, timeout=timeout, attempts=retry_attempts)
         self._model, self._extra = model, dict(extra_body or {})
         rules = system_prompt if system_prompt is not None else SUMMARY_RULES
-        super().__init__(f"{model} at {self._endpoint.host}", self._post, rules=rules)
+        asked = hashlib.sha256(rules.encode("utf-8", "replace")).hexdigest()[:8]
+        name = f"{model} at {self._endpoint.host}, asked by {asked}"
+        super().__init__(name, self._post, rules=rules)
 
     def close(self) -> None:
         """Close the connections."""

@@ -1,4 +1,4 @@
-"""What is done after the answers: one thing at a time, the newest of each chat."""
+"""What is done after the answers: a few things at a time, the newest of each chat."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from eunoe.domain.log import logger
 
 _JOBS_NOTED = 64
+_JOBS_AT_A_TIME = 4
 
 AfterwardsJob = Callable[[], object]
 
@@ -23,7 +24,7 @@ class AfterwardsDesk:
     def __init__(self) -> None:
         self._noted: OrderedDict[str, AfterwardsJob] = OrderedDict()
         self._due: OrderedDict[str, AfterwardsJob] = OrderedDict()
-        self._working = False
+        self._working = 0
         self._idle = threading.Condition()
 
     def note(self, turn: str, job: AfterwardsJob, *, first: bool = True) -> None:
@@ -49,8 +50,8 @@ class AfterwardsDesk:
             self._due[turn] = job
             if len(self._due) > _JOBS_NOTED:
                 self._due.popitem(last=False)
-            if not self._working:
-                self._working = True
+            if self._working < _JOBS_AT_A_TIME:
+                self._working += 1
                 threading.Thread(target=self._work, name="eunoe-after", daemon=True).start()
 
     def drain(self) -> None:
@@ -62,7 +63,7 @@ class AfterwardsDesk:
         while True:
             with self._idle:
                 if not self._due:
-                    self._working = False
+                    self._working -= 1
                     self._idle.notify_all()
                     return
                 _, job = self._due.popitem(last=False)

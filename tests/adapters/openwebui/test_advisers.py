@@ -367,6 +367,17 @@ def test_the_newest_job_of_a_turn_is_done_once_it_is_answered() -> None:
     assert done == ["new"]
 
 
+def test_a_slow_job_does_not_hold_up_another_chat() -> None:
+    desk, gate, done = AfterwardsDesk(), threading.Event(), threading.Event()
+    desk.note("slow", lambda: gate.wait(10))
+    desk.note("quick", done.set)
+    desk.answered("slow")
+    desk.answered("quick")
+    assert done.wait(10)
+    gate.set()
+    desk.drain()
+
+
 def test_a_job_that_fails_does_not_stop_the_next() -> None:
     desk, done = AfterwardsDesk(), []
     for name in ("a", "b"):

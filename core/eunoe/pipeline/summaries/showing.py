@@ -21,6 +21,9 @@ _SUMMARY_TURNS_BACK = 200
 """Turns before a cut in which a summary is looked for."""
 _PIECE_TOKENS = 6_000
 _MOST_PIECES = 6
+_MOST_TOKENS = 60_000
+"""Tokens of a chat that was never summed up, the newest before the cut, that are: older ones would
+cost more calls than they are worth, and can be recalled."""
 _SPOKEN_CHARACTERS = 6_000
 _RESULT_CHARACTERS = 1_200
 _KEY_BYTES = 16
@@ -129,6 +132,9 @@ def _job_up_to(request: Request, desk: SummaryDesk, target: int, room: int) -> S
         if text is not None:
             first, before = turn, text
             break
+    if not before:
+        own = request.timeline.own_before_turns
+        first = int(own.searchsorted(int(own[last]) - _MOST_TOKENS))
     pieces = list(_pieces(request, first, last))
     heads = (SUMMARY_HEAD, BLOCK_HEAD)
     if any(text.startswith(heads) for piece in pieces for _, text in piece.messages):

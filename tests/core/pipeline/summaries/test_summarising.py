@@ -260,6 +260,8 @@ def test_a_long_history_is_summed_up_in_pieces_over_some_requests():
     assert summaries(answer)
     assert sizes[0] <= 6
     assert all(sum(len(m["content"]) for m in asked) < 60_000 for asked in summarizer.asked)
+    shown = sum(len(m["content"]) for asked in summarizer.asked for m in asked)
+    assert 120_000 < shown < 240_000  # the newest 60,000 tokens before the cut, and no more
 
 
 def test_the_caller_may_write_it_later():
