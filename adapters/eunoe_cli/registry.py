@@ -25,5 +25,6 @@ SUBCOMMANDS: tuple[Subcommand, ...] = (
     Subcommand("explain", "eunoe_cli.explain", "what the model would see of a chat, and why"),
     Subcommand("lint", "eunoe_cli.lint", "would this provider accept the message list?"),
     Subcommand("ledger", "eunoe_cli.ledger", "what chats took and cost, and what was saved"),
+    Subcommand("proxy", "eunoe_cli.proxy", "fit every chat on its way to an OpenAI-style server"),
     Subcommand("filter", "eunoe_cli.filter", "print or write the filter for Open WebUI"),
 )

@@ -1,0 +1,129 @@
+"""`eunoe proxy`: an OpenAI-compatible proxy that fits every chat before it goes on."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from eunoe_cli.arguments import PROVIDERS, share, tokens
+from eunoe_cli.embedding import add_embed_argument, find_embedder
+
+if TYPE_CHECKING:
+    from eunoe_proxy import ProxyApp
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.description = (
+        "Listens as an OpenAI-compatible server, fits the messages of every chat request, and "
+        "passes everything else on as it is. Point base_url of any client to it. Headers "
+        "X-Eunoe-* of an answer say what was done; /health and /metrics are for operators."
+    )
+    parser.add_argument(
+        "--upstream", required=True, metavar="URL", help="the server, such as http://host/v1"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8787, help="0 takes a free one (8787)")
+    parser.add_argument(
+        "--max-tokens", type=tokens, metavar="N", help="cap on a request, its answer included"
+    )
+    parser.add_argument(
+        "--context-share",
+        type=share,
+        default=0.9,
+        metavar="S",
+        help="share of the model's window that messages and tools may take (0.9)",
+    )
+    parser.add_argument(
+        "--context-window",
+        type=tokens,
+        metavar="N",
+        help="tokens that the models hold, where their names do not tell",
+    )
+    parser.add_argument("--policy", metavar="NAME", help="of requests that name none (stable)")
+    parser.add_argument(
+        "--profile",
+        choices=PROVIDERS,
+        metavar="NAME",
+        help=f"whose rules, over what the model says: {', '.join(PROVIDERS)}",
+    )
+    parser.add_argument(
+        "--on-overflow",
+        choices=("truncate", "keep", "refuse"),
+        default="truncate",
+        help="what happens to a question that is too large in itself (truncate)",
+    )
+    parser.add_argument("--flags", action="store_true", help="read !flags in user messages")
+    parser.add_argument("--ledger", metavar="FILE", help="enter each answer there, without text")
+    parser.add_argument(
+        "--ask-usage", action="store_true", help="ask for the usage at the end of streams"
+    )
+    parser.add_argument(
+        "--api-key-env",
+        metavar="NAME",
+        help="variable whose value goes upstream in place of the caller's key",
+    )
+    parser.add_argument(
+        "--deadline", type=float, default=2.0, metavar="S", help="seconds for choosing (2)"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=600.0, metavar="S", help="silence of the server (600)"
+    )
+    parser.add_argument(
+        "--grace", type=float, default=30.0, metavar="S", help="for running answers at the end (30)"
+    )
+    add_embed_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until stopped."""
+    from eunoe_proxy.serving import serve
+
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    app = make_app(options)
+    if options.api_key_env and options.host not in _LOOPBACK:
+        print("everyone who reaches this address uses the key", file=sys.stderr)
+
+    def ready(address: str) -> None:
+        print(f"eunoe proxy: {address} -> {options.upstream}", flush=True)
+
+    serve(app, host=options.host, port=options.port, grace=options.grace, ready=ready)
+    return 0
+
+
+def make_app(options: argparse.Namespace) -> ProxyApp:
+    """The application that the options ask for.
+
+    Raises:
+        BackendError: a package is missing.
+        SettingsError: an option is not allowed.
+    """
+    from eunoe import SettingsError
+    from eunoe_proxy import create_app
+
+    key = ""
+    if options.api_key_env:
+        key = os.environ.get(options.api_key_env, "").strip()
+        if not key:
+            raise SettingsError("--api-key-env", options.api_key_env, "a variable that is set")
+    return create_app(
+        options.upstream,
+        embedder=find_embedder(options.embed),
+        api_key=key,
+        max_tokens=options.max_tokens or 0,
+        context_share=options.context_share,
+        context_window=options.context_window or 0,
+        policy=options.policy,
+        profile=options.profile,
+        on_overflow=options.on_overflow,
+        read_flags=options.flags,
+        deadline=options.deadline,
+        timeout=options.timeout,
+        ask_usage=options.ask_usage,
+        ledger=options.ledger or "",
+    )

@@ -1,0 +1,72 @@
+"""What answers report: our counts corrected by it, and the ledger."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from eunoe.pipeline.forecasting import enter_requests
+from eunoe.pipeline.usage_book import UsageBook
+from eunoe.stages.accounting.forecast import RequestForecast
+from eunoe.stages.accounting.ledger import Ledger
+from eunoe.stages.counting.calibration import read_usage
+from eunoe_backends.ledger_store import JsonLinesLedgerStore
+from eunoe_proxy.answers import AnswerWatch
+
+
+class LedgerKeeper(Protocol):
+    """**Protocol:** keeps entries; the stores of ``eunoe_backends`` do."""
+
+    def add(self, chat: str, entry: Ledger) -> None:
+        """Add to the ledger of a chat."""
+        ...
+
+
+class ProxyAccounts:
+    """Ratios by model, and what was answered in the ledger; nothing of any text.
+
+    Args:
+        ledger: a file, or empty for none.
+        keeper: in its place, any store.
+    """
+
+    def __init__(self, ledger: str = "", keeper: LedgerKeeper | None = None) -> None:
+        self.book = UsageBook()
+        self._keeper = keeper
+        if keeper is None and ledger:
+            self._keeper = JsonLinesLedgerStore(ledger)
+
+    def enter(
+        self,
+        watch: AnswerWatch,
+        *,
+        model: str,
+        counted: int,
+        forecast: RequestForecast,
+        session: str,
+        named: bool,
+    ) -> int | None:
+        """Enter an answered request; may block for as long as a file takes.
+
+        Args:
+            watch: has seen the answer.
+            model: that was asked.
+            counted: our count of what was sent, uncorrected.
+            forecast: of the request, in the provider's tokens.
+            session: whose request.
+            named: the caller named the session; else what it repeats is not known for sure.
+
+        Returns:
+            Tokens that the provider reports as read from a cache; None, and nothing is entered,
+            if the answer is an error after all.
+        """
+        usage = watch.usage()
+        if watch.failed:
+            return None
+        self.book.learn(model, counted, (forecast,) if named else (), usage)
+        if self._keeper is not None:
+            entry = enter_requests(
+                [forecast], model_id=model, usage=usage, hit_share=self.book.cache_share(model)
+            )
+            self._keeper.add(session, entry)
+        read = read_usage(usage)
+        return read.cached if read is not None else 0

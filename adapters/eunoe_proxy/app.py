@@ -1,0 +1,247 @@
+"""The proxy as an ASGI application: chats are fitted, everything else goes through."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any, Unpack
+
+from eunoe.domain.errors import BudgetError
+from eunoe.domain.log import logger
+from eunoe.domain.ports import Embedder
+from eunoe_proxy.accounts import LedgerKeeper, ProxyAccounts
+from eunoe_proxy.asgi import (
+    ClientGoneError,
+    Incoming,
+    Receive,
+    Scope,
+    Send,
+    send_error,
+    send_whole,
+)
+from eunoe_proxy.fitting import DEADLINE, FAULT, TOO_LARGE, ChatFitter, Fitted
+from eunoe_proxy.headers import account_headers
+from eunoe_proxy.metrics import MEDIA_TYPE, ProxyMetrics
+from eunoe_proxy.passing import Passage, pass_on, until_gone
+from eunoe_proxy.settings import ProxyOptions, ProxySettings
+from eunoe_proxy.upstream import Upstream, with_readable_encoding
+from eunoe_proxy.wishes import Wishes, read_wishes
+
+CHAT_PATH = "/v1/chat/completions"
+_PREFIX = "/v1"
+_LONGEST_GOODBYE = 5.0
+_FAILED_FITS = {DEADLINE: "deadline", FAULT: "fault", TOO_LARGE: "too_large"}
+
+
+def create_app(
+    upstream: str,
+    *,
+    embedder: Embedder | None = None,
+    keeper: LedgerKeeper | None = None,
+    **options: Unpack[ProxyOptions],
+) -> ProxyApp:
+    """The application for any ASGI server.
+
+    Args:
+        upstream: address of the server behind, its version included.
+        embedder: lets meaning count beside words.
+        keeper: where answers are entered, in place of the file of the options.
+        options: fields of ``ProxySettings``.
+
+    Raises:
+        BackendError: httpx is not installed.
+        SettingsError: an option is not allowed.
+    """
+    settings = ProxySettings(upstream=upstream, **options)
+    return ProxyApp(settings, embedder=embedder, keeper=keeper)
+
+
+class ProxyApp:
+    """One process may serve any number of callers; several processes need not know each other.
+
+    Args:
+        settings: of the operator.
+        embedder: lets meaning count beside words.
+        keeper: where answers are entered, in place of the file of the settings.
+
+    Raises:
+        BackendError: httpx is not installed.
+    """
+
+    def __init__(
+        self,
+        settings: ProxySettings,
+        *,
+        embedder: Embedder | None = None,
+        keeper: LedgerKeeper | None = None,
+    ) -> None:
+        self.settings = settings
+        self.metrics = ProxyMetrics()
+        self._upstream = Upstream(settings)
+        self._accounts = ProxyAccounts(settings.ledger, keeper)
+        self._fitter = ChatFitter(settings, self._accounts.book, embedder)
+        self._entering: set[asyncio.Future[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection, as ASGI calls it."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            incoming = Incoming(scope, receive)
+            try:
+                await self._serve(incoming, send)
+            except ClientGoneError:
+                self.metrics.count_failure("client_left")
+
+    async def close(self) -> None:
+        """Finish what is still to be entered, then close the connections."""
+        if self._entering:
+            await asyncio.wait(self._entering, timeout=_LONGEST_GOODBYE)
+        self._fitter.close()
+        await self._upstream.close()
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            event = await receive()
+            if event["type"] == "lifespan.startup":
+                await self._fitter.warm_up()
+                await send({"type": "lifespan.startup.complete"})
+            elif event["type"] == "lifespan.shutdown":
+                await self.close()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _serve(self, incoming: Incoming, send: Send) -> None:
+        path = incoming.path
+        if path == "/health":
+            await send_whole(send, 200, b'{"status":"ok"}', "application/json")
+        elif path == "/metrics":
+            await send_whole(send, 200, self.metrics.text().encode(), MEDIA_TYPE)
+        elif not path.startswith(_PREFIX + "/") or not _is_plain(path):
+            message = f"eunoe proxy: nothing is here; base_url ends with {_PREFIX}"
+            await send_error(send, 404, message, "not_found", "invalid_request_error")
+        elif path == CHAT_PATH and incoming.method == "POST":
+            await self._chat(incoming, send)
+        else:
+            self.metrics.count_passed()
+            passage = await self._pass_on(incoming, send, incoming.chunks())
+            self._count_failure(passage)
+
+    async def _chat(self, incoming: Incoming, send: Send) -> None:
+        """Fit a chat, pass it on, enter what the answer reports."""
+        wishes = read_wishes(incoming)
+        data, whole = await incoming.read(self.settings.largest_body)
+        fitted = Fitted(body=data, why=TOO_LARGE)
+        if whole:
+            found = await self._fit(incoming, send, data, wishes)
+            if found is None:
+                return
+            fitted = found
+        if kind := _FAILED_FITS.get(fitted.why):
+            self.metrics.count_failure(kind)
+        if fitted.report is not None:
+            self.metrics.count_choosing(fitted.seconds * 1000)
+        content = fitted.body if whole else _joined(data, incoming.chunks())
+        passage = await self._pass_on(incoming, send, content, fitted, wishes)
+        self._count_failure(passage)
+        if not passage.answered or passage.watch is None:
+            refused = passage.status and not passage.failure
+            outcome = "left" if passage.left else "refused" if refused else "failed"
+            self.metrics.count_outcome(outcome)
+            return
+        loop = asyncio.get_running_loop()
+        enter = partial(self._enter, fitted, wishes, passage)
+        task = loop.run_in_executor(self._fitter.workers, enter)
+        self._entering.add(task)
+        task.add_done_callback(self._entering.discard)
+
+    async def _fit(
+        self, incoming: Incoming, send: Send, data: bytes, wishes: Wishes
+    ) -> Fitted | None:
+        """The body to send; None if the caller is gone or the request was refused."""
+        found: list[Fitted] = []
+
+        async def run() -> None:
+            try:
+                found.append(await self._fitter.fit(data, wishes))
+            except BudgetError as error:
+                self.metrics.count_failure("over_budget")
+                self.metrics.count_outcome("refused")
+                message = f"eunoe proxy: {error}"
+                code, kind = "context_length_exceeded", "invalid_request_error"
+                await send_error(send, 400, message, code, kind)
+
+        if not await until_gone(run(), incoming):
+            self.metrics.count_failure("client_left")
+            self.metrics.count_outcome("left")
+        return found[0] if found else None
+
+    async def _pass_on(
+        self,
+        incoming: Incoming,
+        send: Send,
+        content: Any,
+        fitted: Fitted | None = None,
+        wishes: Wishes | None = None,
+    ) -> Passage:
+        """One request, with the account of a chat beside its answer."""
+        account, headers = [], incoming.headers
+        if fitted is not None:
+            account = account_headers(fitted, wishes or Wishes())
+            headers = with_readable_encoding(headers)
+        return await pass_on(
+            incoming,
+            send,
+            self._upstream,
+            path=incoming.raw_path[len(_PREFIX) :],
+            headers=headers,
+            content=content,
+            account=account,
+            watched=fitted is not None,
+        )
+
+    def _count_failure(self, passage: Passage) -> None:
+        kind = passage.failure
+        if not kind and passage.status >= 400:
+            kind = "upstream_5xx" if passage.status >= 500 else "upstream_4xx"
+        if not kind and passage.left:
+            kind = "client_left"
+        if kind:
+            self.metrics.count_failure(kind)
+
+    def _enter(self, fitted: Fitted, wishes: Wishes, passage: Passage) -> None:
+        """Learn from an answer and enter it; runs in a thread, and never raises."""
+        outcome, watch = "left" if passage.left else "answered", passage.watch
+        try:
+            if watch is None or fitted.report is None or fitted.forecast is None:
+                return
+            cached = self._accounts.enter(
+                watch,
+                model=fitted.model,
+                counted=fitted.report.tokens_after,
+                forecast=fitted.forecast,
+                session=fitted.session,
+                named=bool(wishes.session),
+            )
+            if cached is None:
+                outcome = "failed"
+                self.metrics.count_failure("upstream_broken")
+                return
+            before, after = fitted.report.tokens_before, fitted.report.tokens_after
+            self.metrics.count_tokens(fitted.model, before=before, after=after, cached=cached)
+        except Exception as error:
+            logger.warning("eunoe could not enter an answer: %s", type(error).__name__)
+        finally:
+            self.metrics.count_outcome(outcome)
+
+
+async def _joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for chunk in rest:
+        yield chunk
+
+
+def _is_plain(path: str) -> bool:
+    """No segment leads out of the server's own paths."""
+    return not {".", ".."} & set(path.replace("\\", "/").split("/"))

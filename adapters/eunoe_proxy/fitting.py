@@ -1,0 +1,190 @@
+"""One body in, the body to send out: chosen off the event loop, within a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import threading
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from eunoe.domain.budget import TokenBudget
+from eunoe.domain.conversation import Conversation
+from eunoe.domain.errors import BudgetError
+from eunoe.domain.log import logger
+from eunoe.domain.ports import Embedder
+from eunoe.domain.report import Report
+from eunoe.domain.settings import Settings
+from eunoe.pipeline.orchestrator import ContextOrchestrator
+from eunoe.pipeline.usage_book import UsageBook
+from eunoe.stages.accounting.forecast import RequestForecast, provider_forecast
+from eunoe.wire.model_window import find_window, output_reserve_of
+from eunoe_proxy.body import ChatBody, read_chat_body
+from eunoe_proxy.settings import ProxySettings
+from eunoe_proxy.wishes import Wishes, session_of
+
+# After this share of the deadline the newest messages are sent unscored; the rest is for that.
+_SCORING_SHARE = 0.6
+_FRAMES_LOGGED = 4
+_WARM_TURNS, _WARM_TOKENS = 40, 200
+_WORKERS = min(8, (os.cpu_count() or 1) + 2)
+_ON_OVERFLOW: dict[str, Any] = {"truncate": "truncate", "keep": "keep", "refuse": "raise"}
+
+NOT_A_CHAT, DEADLINE, TOO_LARGE, FAULT = "not a chat", "deadline", "too large", "fault"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """What to send, and the account of it.
+
+    Attributes:
+        body: to send; the very bytes that came, wherever nothing had to change.
+        why: why it goes through as it came, where it was not looked at to the end; else empty.
+        report: of the pipeline; None if it goes through as it came.
+        forecast: in the provider's tokens; None without a report.
+        model: that is asked.
+        session: whose request.
+        changed: other messages are sent than were given.
+        seconds: that choosing took.
+    """
+
+    body: bytes
+    why: str = ""
+    report: Report | None = None
+    forecast: RequestForecast | None = None
+    model: str = ""
+    session: str = ""
+    changed: bool = False
+    seconds: float = 0.0
+
+
+class ChatFitter:
+    """Fits bodies. One serves all callers: what it remembers are facts by content, and ratios.
+
+    Args:
+        settings: of the operator.
+        book: how far counts are off, by model.
+        embedder: lets meaning count beside words; None for words alone.
+    """
+
+    def __init__(
+        self, settings: ProxySettings, book: UsageBook, embedder: Embedder | None = None
+    ) -> None:
+        self._settings, self._book = settings, book
+        self._orchestrator = ContextOrchestrator(
+            settings=Settings(read_flags=settings.read_flags, scale_by_family=True),
+            on_overflow=_ON_OVERFLOW[settings.on_overflow],
+            embedder=embedder,
+            embed_timeout=min(0.5, 0.3 * settings.deadline),
+        )
+        self.workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="eunoe-proxy")
+
+    async def fit(self, data: bytes, wishes: Wishes) -> Fitted:
+        """Choose what is sent; any fault of ours sends the body as it came.
+
+        Raises:
+            BudgetError: it cannot fit and the operator wants that refused.
+        """
+        late = threading.Event()
+        loop = asyncio.get_running_loop()
+        seconds = self._settings.deadline
+        timer = loop.call_later(seconds * _SCORING_SHARE, late.set)
+        try:
+            work = loop.run_in_executor(self.workers, self._fit, data, wishes, late)
+            return await asyncio.wait_for(work, seconds)
+        except BudgetError:
+            raise
+        except TimeoutError:
+            logger.warning("eunoe took over %g s; the request goes through unchanged", seconds)
+            return Fitted(body=data, why=DEADLINE, seconds=seconds)
+        except Exception as error:
+            _log_fault(error)
+            return Fitted(body=data, why=FAULT)
+        finally:
+            timer.cancel()
+            late.set()  # whatever still runs ends soon
+
+    async def warm_up(self) -> None:
+        """Load what the first request would else wait for, such as the tokenizer."""
+        turns = [{"role": "user", "content": f"question {i}"} for i in range(_WARM_TURNS)]
+        data = json.dumps({"messages": turns, "max_tokens": 1}).encode()
+        wishes = Wishes(max_tokens=_WARM_TOKENS)
+        loop, never = asyncio.get_running_loop(), threading.Event()
+        try:
+            await loop.run_in_executor(self.workers, self._fit, data, wishes, never)
+        except Exception as error:  # the first request finds out by itself
+            _log_fault(error)
+
+    def close(self) -> None:
+        """End the threads; what waits in them is dropped."""
+        self.workers.shutdown(wait=False, cancel_futures=True)
+
+    def _fit(self, data: bytes, wishes: Wishes, late: threading.Event) -> Fitted:
+        began = time.perf_counter()
+        body = read_chat_body(data)
+        if body is None:
+            return Fitted(body=data, why=NOT_A_CHAT)
+        model = body.values.get("model")
+        model = model if isinstance(model, str) else ""
+        factor = self._book.factor(model)
+        allowed = allowed_tokens(body, self._settings, wishes.max_tokens)
+        tools = body.values.get("tools")
+        session = wishes.session or session_of(body.messages)
+        conversation = Conversation.from_openai_messages(body.messages)
+        result = self._orchestrator.process_sync(
+            conversation,
+            model_id=model or None,
+            profile=self._settings.profile,
+            tools=tools if isinstance(tools, list) and tools else None,
+            session_id=session,
+            policy=wishes.policy or self._settings.policy,
+            budget=TokenBudget(max(1, math.floor(allowed / factor)) if allowed else 0),
+            expired=late.is_set,
+        )
+        same = result.conversation is conversation
+        sent = body.written(None if same else result.placements, ask_usage=self._settings.ask_usage)
+        window = self._settings.context_window or find_window(body.values, {}, {})
+        return Fitted(
+            body=sent,
+            report=result.report,
+            forecast=provider_forecast(result.forecast, 0, factor, window),
+            model=model,
+            session=session,
+            changed=sent != data,
+            seconds=time.perf_counter() - began,
+        )
+
+
+def allowed_tokens(body: ChatBody, settings: ProxySettings, wished: int = 0) -> int:
+    """Tokens that messages and tools may take; 0 for no limit.
+
+    The answer's room, which the request names, is taken from the cap and from the window, but never
+    more than half of it, lest a generous ``max_tokens`` leaves no chat.
+
+    Args:
+        body: of the request.
+        settings: of the operator.
+        wished: a cap of the caller; 0 for none.
+    """
+    window = settings.context_window or find_window(body.values, {}, {})
+    limits = [size for size in (settings.max_tokens, wished, window) if size]
+    if not limits:
+        return 0
+    total = min(limits)
+    room = total - min(output_reserve_of(body.values), total // 2)
+    if window:
+        room = min(room, int(window * settings.context_share))
+    return max(1, room)
+
+
+def _log_fault(error: Exception) -> None:
+    """One line without the error's own words: they may quote a message."""
+    frames = reversed(traceback.extract_tb(error.__traceback__)[-_FRAMES_LOGGED:])
+    where = ", ".join(f"{frame.name}:{frame.lineno}" for frame in frames)
+    name = type(error).__name__
+    logger.warning("eunoe failed (%s) in %s; the request goes through unchanged", name, where)

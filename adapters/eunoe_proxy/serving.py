@@ -1,0 +1,76 @@
+"""Running the proxy by uvicorn until it is told to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from eunoe.domain.errors import BackendError
+from eunoe_proxy.app import ProxyApp
+
+_BACKLOG = 2048
+
+
+def serve(
+    app: ProxyApp,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8787,
+    grace: float = 30.0,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT; then finish what is being answered.
+
+    Args:
+        app: to serve.
+        host: address to listen at.
+        port: 0 takes a free one.
+        grace: seconds that running answers get at the end.
+        ready: is told the address, once requests are taken in.
+
+    Raises:
+        BackendError: uvicorn is not installed.
+        OSError: the address cannot be had.
+    """
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise BackendError("the proxy needs uvicorn: pip install 'eunoe[proxy]'") from error
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,  # those of the server behind are passed on
+        date_header=False,
+        ws="none",
+        lifespan="on",
+        timeout_graceful_shutdown=max(1, round(grace)),
+    )
+    with listening, _ending_well():
+        shown = f"[{host}]" if ":" in host else host
+        if ready is not None:
+            ready(f"http://{shown}:{listening.getsockname()[1]}/v1")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _ending_well() -> Iterator[None]:
+    """The server raises SIGTERM once more when it has ended; being asked to stop is no failure."""
+
+    def heard(number: int, frame: Any) -> None:
+        return None
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, heard)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
