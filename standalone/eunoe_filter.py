@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 170 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 c0091a7d34f6794dac213f554e62c2784ea7fbddc5e9a344adca2d29483eda31
+# Made of 171 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 7e3170d16633dc3ca7a267fb8f3202d33ca598fe2b6ad5db7aaf38b928e4f913
 
 from __future__ import annotations
 
@@ -1139,6 +1139,25 @@ class Summarizer(Protocol):
 
         Raises:
             BackendError: the summary cannot be had now.
+        """
+        ...
+
+
+class SummaryStore(Protocol):
+    """**Protocol:** keeps summaries for several workers, and beyond the end of a process.
+
+    Synchronous and safe across threads. It never raises, and is quick: a request waits for it.
+    """
+
+    def find(self, keys: Sequence[str]) -> Sequence[str | None]:
+        """The summary for each key; None where there is none, or where the store is away."""
+        ...
+
+    def keep(self, key: str, text: str) -> str:
+        """Keep a summary unless one is there already.
+
+        Returns:
+            The summary that is kept: another worker may have been first.
         """
         ...
 
@@ -8017,6 +8036,8 @@ SUMMARY_WAIT = 60.0
 _SUMMARY_MOST_WRITING = 4
 _SUMMARY_OVERHEAD_BYTES = 300
 _LEAST_RATIO = 0.02
+_LOOK_AGAIN = 5.0
+_MOST_LOOKS = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -8057,6 +8078,7 @@ class SummaryDesk:
     Args:
         summarizer: writes them.
         memory: where they are kept.
+        store: where they are kept for other workers, too; None for nowhere.
         timeout: seconds that one of them may take, above 0.
         clock: seconds, rising.
 
@@ -8069,13 +8091,15 @@ class SummaryDesk:
         summarizer: Summarizer,
         memory: OpinionMemory[str],
         *,
+        store: SummaryStore | None = None,
         timeout: float = 80.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if not 0 < timeout < float("inf"):
             raise SettingsError("summary_timeout", timeout, "seconds, above 0, finite")
         named: Any = summarizer.name
-        self._summarizer, self._memory = summarizer, memory
+        self._summarizer, self._memory, self._store = summarizer, memory, store
+        self._next_look: dict[Hashable, float] = {}
         self.name = str(named() if callable(named) else named)
         self._timeout, self._clock = timeout, clock
         self._closed_until = -float("inf")
@@ -8085,6 +8109,33 @@ class SummaryDesk:
     def find(self, key: Hashable) -> str | None:
         """The summary with this key; None if none was written."""
         return self._memory.get((self.name, key))
+
+    def fetch(self, keys: Sequence[Hashable]) -> bool:
+        """Look in the store for summaries that other workers wrote; whether one was found.
+
+        What is not there is not looked for again for some seconds.
+        """
+        if self._store is None or not keys:
+            return False
+        now = self._clock()
+        with self._idle:
+            if now < self._next_look.get(keys[0], now):
+                return False
+            self._next_look.pop(keys[0], None)
+            self._next_look[keys[0]] = now + _LOOK_AGAIN
+            if len(self._next_look) > _MOST_LOOKS:
+                del self._next_look[next(iter(self._next_look))]
+        found = self._store.find([self._store_key(key) for key in keys])
+        kept = [(k, text) for k, text in zip(keys, found, strict=True) if text]
+        for key, text in kept:
+            self._keep((self.name, key), text)
+        return bool(kept)
+
+    def _store_key(self, key: Hashable) -> str:
+        """One text for one key: the summarizer, and what is summed up."""
+        parts = key if isinstance(key, tuple) else (key,)
+        named = " ".join(p.hex() if isinstance(p, bytes) else str(p) for p in parts)
+        return hashlib.sha256(f"{self.name}\n{named}".encode("utf-8", "replace")).hexdigest()
 
     def find_gist(self, key: Hashable) -> str | None:
         """What stands in for a summary that could not be written; None if none was tried."""
@@ -8149,6 +8200,8 @@ class SummaryDesk:
             if gist is not None:
                 self._keep((self.name, "gist", piece.key), gist)
             return None
+        if self._store is not None:
+            text = self._store.keep(self._store_key(piece.key), text)
         self._keep((self.name, piece.key), text)
         return text
 
@@ -8289,6 +8342,7 @@ def make_advisers(
     labeller: Labeller | None,
     summarizer: Summarizer | None,
     *,
+    summary_store: SummaryStore | None,
     embed_in_request: bool,
     embed_timeout: float,
     embed_behind: bool,
@@ -8310,7 +8364,9 @@ def make_advisers(
         HistoryLabeller(labeller, memory.labels, timeout=label_timeout)
         if labeller is not None
         else None,
-        SummaryDesk(summarizer, memory.summaries) if summarizer is not None else None,
+        SummaryDesk(summarizer, memory.summaries, store=summary_store)
+        if summarizer is not None
+        else None,
         embed_behind,
     )
 
@@ -12378,9 +12434,10 @@ class FilterValves(BasicValves):
     )
     redis_url: str = Field(
         default="",
-        title="Redis for the ledger",
+        title="Redis for several workers",
         description="A Redis server, such as `redis://host:6379/0`, that adds tokens and cost up "
-        "for all workers. Needs the packages eunoe and redis. Empty: each worker for itself.",
+        "for all workers, and keeps summaries for them. Needs the packages eunoe and redis. "
+        "Empty: each worker for itself.",
         json_schema_extra={"input": {"type": "password"}},
     )
     embedding: Literal["off", "host", "url", "local"] = Field(
@@ -12521,6 +12578,7 @@ class FilterAdvisers:
         embedder: makes vectors; None for words alone.
         labeller: labels messages; None for none.
         summarizer: sums up what was left out; None for none.
+        store: shares summaries with other workers; None where no Redis is set.
         seconds: that a request waits for the vector of its question.
         faults: what the operator should mend, a few words each; said once.
     """
@@ -12528,6 +12586,7 @@ class FilterAdvisers:
     embedder: Embedder | None = None
     labeller: Labeller | None = None
     summarizer: Summarizer | None = None
+    store: SummaryStore | None = None
     seconds: float = 0.4
     faults: tuple[str, ...] = ()
 
@@ -12557,13 +12616,15 @@ class AdviserShelf:
         embedder, fault = self._embedder(valves, host, loop)
         labeller, wrong = self._labeller(valves)
         summarizer, amiss = self._summarizer(valves)
+        url = unless_none(valves.redis_url) if summarizer is not None else ""
+        store = self._make(("store", url), lambda: _summary_store(url)) if url else None
         with self._lock:
             told = (fault, wrong, amiss)
             faults = tuple(text for text in told if text and text not in self._told)
             self._told.update(faults)
         most = _LONGEST_WAIT * valves.deadline_seconds
         seconds = min(valves.embedding_seconds, most)
-        return FilterAdvisers(embedder, labeller, summarizer, seconds, faults)
+        return FilterAdvisers(embedder, labeller, summarizer, store, seconds, faults)
 
     def _embedder(
         self, valves: FilterValves, host: Any, loop: asyncio.AbstractEventLoop | None
@@ -12623,7 +12684,7 @@ class AdviserShelf:
                 made = make()
             except Exception as error:
                 what = str(error) if isinstance(error, EunoeError) else type(error).__name__
-                logger.warning("eunoe goes by words alone: %s", what)
+                logger.warning("eunoe does without %s: %s", settings[0], what)
             self._made[settings] = made
             if len(self._made) > _ADVISERS_REMEMBERED:
                 self._made.popitem(last=False)
@@ -12644,6 +12705,19 @@ def _local_embedder() -> Embedder:
         return MiniLmEmbedder()
     except BackendError:
         return WordLlamaEmbedder()
+
+
+def _summary_store(url: str) -> SummaryStore:
+    """Redis, if the packages for it are installed.
+
+    Raises:
+        BackendError: they are not.
+    """
+    try:
+        from eunoe_backends import RedisLink, RedisSummaryStore
+    except ImportError as error:
+        raise BackendError("Redis needs the package eunoe with its extra 'redis'") from error
+    return RedisSummaryStore(RedisLink.from_url(url))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -14634,8 +14708,7 @@ def shown_summary(request: Request, start: int, room: int) -> ShownSummary | Non
     desk = request.advisers.summaries
     if desk is None or not room or not start or request.flags.now.nosum:
         return None
-    turn, text = _newest(request, desk, start)
-    near = text is not None and _is_near(request, turn, start, room)
+    turn, text, near = _newest(request, desk, start, room)
     if not near:
         last = _turn_at(request, start)
         gist = desk.find_gist(_key_at(request, last))
@@ -14664,20 +14737,32 @@ def due_summary(
         target = foreseen_cut(request.timeline, marks, start) or 0
         if not start < target <= request.turn_start:
             return None
-        turn, text = _newest(request, desk, target)
-        if text is not None and _is_near(request, turn, target, room):
+        if _newest(request, desk, target, room).near:
             return None
     return _job_up_to(request, desk, target, room)
 
 
-def _newest(request: Request, desk: SummaryDesk, start: int) -> tuple[int, str | None]:
-    """The turn before which the newest summary for a cut at ``start`` stops, and its text."""
+class _Found(NamedTuple):
+    """The newest summary for a cut: the turn it stops before, its text, whether it is near."""
+
+    turn: int
+    text: str | None
+    near: bool
+
+
+def _newest(request: Request, desk: SummaryDesk, start: int, room: int) -> _Found:
+    """The newest summary for a cut at ``start``; what other workers wrote if ours is not near."""
     last = _turn_at(request, start)
-    for turn in range(last, max(0, last - _SUMMARY_TURNS_BACK), -1):
-        text = desk.find(_key_at(request, turn))
-        if text is not None:
-            return turn, text
-    return 0, None
+    keys = [_key_at(request, turn) for turn in range(last, max(0, last - _SUMMARY_TURNS_BACK), -1)]
+    found = _Found(0, None, False)
+    for _ in range(2):
+        for k, key in enumerate(keys):
+            if (text := desk.find(key)) is not None:
+                found = _Found(last - k, text, _is_near(request, last - k, start, room))
+                break
+        if found.near or not desk.fetch(keys):
+            break
+    return found
 
 
 def _is_near(request: Request, turn: int, start: int, room: int) -> bool:
@@ -19389,6 +19474,47 @@ def check_request(
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.correcting: What a provider's report of the last request says of our count, applied to the next one.
+
+class Choose(Protocol):
+    """Answers a request; nothing is learnt from it unless it says so."""
+
+    def __call__(
+        self, conversation: Conversation, asked: AskedRequest, *, learn: bool = True
+    ) -> OrchestratorResult:
+        """The result."""
+        ...
+
+
+def corrected_by_usage(
+    conversation: Conversation,
+    asked: AskedRequest,
+    usage: Mapping[str, Any],
+    memory: PipelineMemory,
+    choose: Choose,
+) -> AskedRequest:
+    """The same, with how many tokens the provider counts for each of ours.
+
+    Args:
+        usage: as it was reported; see ``read_usage_factor``.
+        memory: of the orchestrator.
+        choose: answers the request before again, if only that tells what was sent then.
+    """
+
+    def replay(before: Conversation, factor: float) -> Replayed:
+        result = choose(before, replace(asked, factor=factor, mark=no_mark), learn=False)
+        return Replayed(result.token_count, result.conversation is before)
+
+    def count_answer(answer: Mapping[str, Any]) -> int:
+        entries = memory.contents(asked.counter.name).read_all([answer])
+        count_entries(entries, asked.counter)
+        return entries[0].tokens
+
+    reading = read_usage_factor(usage, conversation, replay, count_answer)
+    return replace(asked, factor=reading.factor, notes=(*asked.notes, *reading.warnings))
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.intake: Take a request in: what is remembered of the chat is compared, only what is new is read.
 
 def take_in(
@@ -19500,6 +19626,7 @@ class ContextOrchestrator:
         label_timeout: seconds that a request asks and waits for labels itself; None does not.
         summarizer: sums up what a cut leaves out, behind the answers; the summary stands at the
             head of the window once it is there.
+        summary_store: shares summaries with other workers.
         observer: is told of each request that is answered; never changes or fails one.
 
     Raises:
@@ -19523,6 +19650,7 @@ class ContextOrchestrator:
         labeller: Labeller | None = None,
         label_timeout: float | None = None,
         summarizer: Summarizer | None = None,
+        summary_store: SummaryStore | None = None,
         observer: Observer | None = None,
     ) -> None:
         require_choice("on_overflow", on_overflow, OVERFLOW_CHOICES)
@@ -19541,6 +19669,7 @@ class ContextOrchestrator:
             embedder,
             labeller,
             summarizer,
+            summary_store=summary_store,
             embed_in_request=embed_in_request,
             embed_timeout=embed_timeout,
             embed_behind=embed_behind,
@@ -19651,7 +19780,7 @@ class ContextOrchestrator:
             mark=clock.mark if clock is not None else no_mark,
         )
         if usage:
-            asked = self._corrected(conversation, asked, usage)
+            asked = corrected_by_usage(conversation, asked, usage, self._memory, self._choose)
             asked.mark("correcting")
         result = self._choose(conversation, asked)
         if self._desk is not None and clock is not None:
@@ -19664,24 +19793,6 @@ class ContextOrchestrator:
                 milliseconds=clock.milliseconds,
             )
         return result
-
-    def _corrected(
-        self, conversation: Conversation, asked: AskedRequest, usage: Mapping[str, Any]
-    ) -> AskedRequest:
-        """The same, with what a report of the last request says of our count."""
-
-        def replay(before: Conversation, factor: float) -> Replayed:
-            earlier = replace(asked, factor=factor, mark=no_mark)
-            result = self._choose(before, earlier, learn=False)
-            return Replayed(result.token_count, result.conversation is before)
-
-        def count_answer(answer: Mapping[str, Any]) -> int:
-            entries = self._memory.contents(asked.counter.name).read_all([answer])
-            count_entries(entries, asked.counter)
-            return entries[0].tokens
-
-        reading = read_usage_factor(usage, conversation, replay, count_answer)
-        return replace(asked, factor=reading.factor, notes=(*asked.notes, *reading.warnings))
 
     def _choose(
         self, conversation: Conversation, asked: AskedRequest, *, learn: bool = True
@@ -20219,7 +20330,15 @@ class EngineShelf:
     ) -> ContextOrchestrator:
         """The orchestrator for these settings and models."""
         embedder, labeller, seconds = advisers.embedder, advisers.labeller, advisers.seconds
-        key = (settings, on_overflow, embedder, labeller, advisers.summarizer, seconds)
+        key = (
+            settings,
+            on_overflow,
+            embedder,
+            labeller,
+            advisers.summarizer,
+            advisers.store,
+            seconds,
+        )
         with self._lock:
             if key not in self._engines:
                 while len(self._engines) >= _ENGINES_REMEMBERED:
@@ -20232,6 +20351,7 @@ class EngineShelf:
                     embed_behind=False,
                     labeller=labeller,
                     summarizer=advisers.summarizer,
+                    summary_store=advisers.store,
                 )
             return self._engines[key]
 

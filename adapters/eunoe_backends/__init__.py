@@ -8,6 +8,7 @@ from eunoe_backends.local_embedder import MiniLmEmbedder, WordLlamaEmbedder
 from eunoe_backends.price_sources import OpenRouterPrices, find_prices, read_price_file
 from eunoe_backends.redis_ledger import RedisLedgerStore
 from eunoe_backends.redis_link import RedisLink
+from eunoe_backends.redis_summaries import RedisSummaryStore
 
 __all__ = [
     "ChatLabeller",
@@ -20,6 +21,7 @@ __all__ = [
     "OpenRouterPrices",
     "RedisLedgerStore",
     "RedisLink",
+    "RedisSummaryStore",
     "WordLlamaEmbedder",
     "find_prices",
     "read_price_file",

@@ -14,7 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from eunoe import SettingsError
-from eunoe.domain.ports import Embedder, Labeller, Summarizer
+from eunoe.domain.ports import Embedder, Labeller, Summarizer, SummaryStore
 from eunoe_backends.label_prompting import PromptLabeller
 from eunoe_backends.summary_prompting import PromptSummarizer
 
@@ -33,6 +33,7 @@ class PlanModels:
     labeller: Labeller | None = None
     label_timeout: float | None = None
     summarizer: Summarizer | None = None
+    summary_store: SummaryStore | None = None
 
 
 class LangChainEmbedder:

@@ -263,6 +263,7 @@ def _orchestrator(
         labeller=models.labeller,
         label_timeout=models.label_timeout,
         summarizer=models.summarizer,
+        summary_store=models.summary_store,
     )
 
 

@@ -87,6 +87,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             or a labeller of ``eunoe_backends``; it is waited for ``label_timeout`` seconds.
         summarizer: a chat model, or ``LLMSummarizer``, that sums up behind the answers what a cut
             leaves out; the summary stands at the head of the window from then on.
+        summary_store: shares summaries with other processes, as ``RedisSummaryStore`` does.
     """
 
     max_tokens: int = Field(gt=0)
@@ -103,6 +104,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     embed_timeout: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     labeller: Any = None
     summarizer: Any = None
+    summary_store: Any = None
     label_timeout: float = Field(default=20.0, gt=0, allow_inf_nan=False)
     observer: Any = None
 
@@ -155,7 +157,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
 
     def to_json(self) -> SerializedConstructor | SerializedNotImplemented:
         """The form for ``dumps``; counters that are no names, and objects, cannot be written."""
-        others = (self.embedder, self.labeller, self.summarizer, self.observer)
+        others = (self.embedder, self.labeller, self.summarizer, self.summary_store, self.observer)
         if any(x is not None for x in others) or not isinstance(self.token_counter, str):
             return self.to_json_not_implemented()
         return super().to_json()
@@ -297,6 +299,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
                 labeller=as_labeller(self.labeller),
                 label_timeout=self.label_timeout if self.labeller is not None else None,
                 summarizer=as_summarizer(self.summarizer),
+                summary_store=self.summary_store,
             ),
             "watch": PlanWatch(thread=thread_name(), observer=self.observer),
         }

@@ -11,7 +11,7 @@ from typing import Any
 
 from eunoe.domain.errors import BackendError, EunoeError
 from eunoe.domain.log import logger
-from eunoe.domain.ports import Embedder, Labeller, Summarizer
+from eunoe.domain.ports import Embedder, Labeller, Summarizer, SummaryStore
 from eunoe_backends.http_embedder import HttpEmbedder
 from eunoe_backends.label_scorer import ChatLabeller
 from eunoe_backends.llm_summarizer import LLMSummarizer
@@ -31,6 +31,7 @@ class FilterAdvisers:
         embedder: makes vectors; None for words alone.
         labeller: labels messages; None for none.
         summarizer: sums up what was left out; None for none.
+        store: shares summaries with other workers; None where no Redis is set.
         seconds: that a request waits for the vector of its question.
         faults: what the operator should mend, a few words each; said once.
     """
@@ -38,6 +39,7 @@ class FilterAdvisers:
     embedder: Embedder | None = None
     labeller: Labeller | None = None
     summarizer: Summarizer | None = None
+    store: SummaryStore | None = None
     seconds: float = 0.4
     faults: tuple[str, ...] = ()
 
@@ -67,13 +69,15 @@ class AdviserShelf:
         embedder, fault = self._embedder(valves, host, loop)
         labeller, wrong = self._labeller(valves)
         summarizer, amiss = self._summarizer(valves)
+        url = unless_none(valves.redis_url) if summarizer is not None else ""
+        store = self._make(("store", url), lambda: _summary_store(url)) if url else None
         with self._lock:
             told = (fault, wrong, amiss)
             faults = tuple(text for text in told if text and text not in self._told)
             self._told.update(faults)
         most = _LONGEST_WAIT * valves.deadline_seconds
         seconds = min(valves.embedding_seconds, most)
-        return FilterAdvisers(embedder, labeller, summarizer, seconds, faults)
+        return FilterAdvisers(embedder, labeller, summarizer, store, seconds, faults)
 
     def _embedder(
         self, valves: FilterValves, host: Any, loop: asyncio.AbstractEventLoop | None
@@ -133,7 +137,7 @@ class AdviserShelf:
                 made = make()
             except Exception as error:
                 what = str(error) if isinstance(error, EunoeError) else type(error).__name__
-                logger.warning("eunoe goes by words alone: %s", what)
+                logger.warning("eunoe does without %s: %s", settings[0], what)
             self._made[settings] = made
             if len(self._made) > _ADVISERS_REMEMBERED:
                 self._made.popitem(last=False)
@@ -154,3 +158,16 @@ def _local_embedder() -> Embedder:
         return MiniLmEmbedder()
     except BackendError:
         return WordLlamaEmbedder()
+
+
+def _summary_store(url: str) -> SummaryStore:
+    """Redis, if the packages for it are installed.
+
+    Raises:
+        BackendError: they are not.
+    """
+    try:
+        from eunoe_backends import RedisLink, RedisSummaryStore
+    except ImportError as error:
+        raise BackendError("Redis needs the package eunoe with its extra 'redis'") from error
+    return RedisSummaryStore(RedisLink.from_url(url))

@@ -72,7 +72,15 @@ class EngineShelf:
     ) -> ContextOrchestrator:
         """The orchestrator for these settings and models."""
         embedder, labeller, seconds = advisers.embedder, advisers.labeller, advisers.seconds
-        key = (settings, on_overflow, embedder, labeller, advisers.summarizer, seconds)
+        key = (
+            settings,
+            on_overflow,
+            embedder,
+            labeller,
+            advisers.summarizer,
+            advisers.store,
+            seconds,
+        )
         with self._lock:
             if key not in self._engines:
                 while len(self._engines) >= _ENGINES_REMEMBERED:
@@ -85,6 +93,7 @@ class EngineShelf:
                     embed_behind=False,
                     labeller=labeller,
                     summarizer=advisers.summarizer,
+                    summary_store=advisers.store,
                 )
             return self._engines[key]
 

@@ -66,9 +66,10 @@ class FilterValves(BasicValves):
     )
     redis_url: str = Field(
         default="",
-        title="Redis for the ledger",
+        title="Redis for several workers",
         description="A Redis server, such as `redis://host:6379/0`, that adds tokens and cost up "
-        "for all workers. Needs the packages eunoe and redis. Empty: each worker for itself.",
+        "for all workers, and keeps summaries for them. Needs the packages eunoe and redis. "
+        "Empty: each worker for itself.",
         json_schema_extra={"input": {"type": "password"}},
     )
     embedding: Literal["off", "host", "url", "local"] = Field(

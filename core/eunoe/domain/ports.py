@@ -118,6 +118,25 @@ class Summarizer(Protocol):
         ...
 
 
+class SummaryStore(Protocol):
+    """**Protocol:** keeps summaries for several workers, and beyond the end of a process.
+
+    Synchronous and safe across threads. It never raises, and is quick: a request waits for it.
+    """
+
+    def find(self, keys: Sequence[str]) -> Sequence[str | None]:
+        """The summary for each key; None where there is none, or where the store is away."""
+        ...
+
+    def keep(self, key: str, text: str) -> str:
+        """Keep a summary unless one is there already.
+
+        Returns:
+            The summary that is kept: another worker may have been first.
+        """
+        ...
+
+
 class Observer(Protocol):
     """**Protocol:** is told of each request once it is answered, in the thread of the request.
 

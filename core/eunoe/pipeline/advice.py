@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eunoe.domain.ports import Embedder, Labeller, Summarizer
+from eunoe.domain.ports import Embedder, Labeller, Summarizer, SummaryStore
 from eunoe.pipeline.embedding import HistoryEmbedder
 from eunoe.pipeline.labelling import HistoryLabeller
 from eunoe.pipeline.memory import ContentEntry
@@ -125,6 +125,7 @@ def make_advisers(
     labeller: Labeller | None,
     summarizer: Summarizer | None,
     *,
+    summary_store: SummaryStore | None,
     embed_in_request: bool,
     embed_timeout: float,
     embed_behind: bool,
@@ -146,6 +147,8 @@ def make_advisers(
         HistoryLabeller(labeller, memory.labels, timeout=label_timeout)
         if labeller is not None
         else None,
-        SummaryDesk(summarizer, memory.summaries) if summarizer is not None else None,
+        SummaryDesk(summarizer, memory.summaries, store=summary_store)
+        if summarizer is not None
+        else None,
         embed_behind,
     )

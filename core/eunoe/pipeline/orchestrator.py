@@ -11,16 +11,23 @@ from typing import Any
 from eunoe.domain.budget import Budget, TokenBudget
 from eunoe.domain.checking import require_choice, require_number
 from eunoe.domain.conversation import Conversation
-from eunoe.domain.ports import Embedder, Labeller, Observer, Summarizer, TokenCounter
+from eunoe.domain.ports import (
+    Embedder,
+    Labeller,
+    Observer,
+    Summarizer,
+    SummaryStore,
+    TokenCounter,
+)
 from eunoe.domain.profile import profile_of
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import make_advisers
 from eunoe.pipeline.answering import AskedRequest, OnOverflow, answer_request
 from eunoe.pipeline.arguments import check_parts, check_request
+from eunoe.pipeline.correcting import corrected_by_usage
 from eunoe.pipeline.forecasting import allowed_by_price
 from eunoe.pipeline.ground import limit_by_flags, model_counter, settings_by_flags
 from eunoe.pipeline.intake import take_in
-from eunoe.pipeline.memory import count_entries
 from eunoe.pipeline.observing import ObserverDesk, StageClock, no_mark
 from eunoe.pipeline.preparing import prepare_chat
 from eunoe.pipeline.request import Request
@@ -31,7 +38,6 @@ from eunoe.pipeline.transcript import (
     last_turn_start,
     process_memory,
 )
-from eunoe.pipeline.usage_factor import Replayed, read_usage_factor
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PriceLookup
 from eunoe.stages.counting.message_cost import count_tools
@@ -66,6 +72,7 @@ class ContextOrchestrator:
         label_timeout: seconds that a request asks and waits for labels itself; None does not.
         summarizer: sums up what a cut leaves out, behind the answers; the summary stands at the
             head of the window once it is there.
+        summary_store: shares summaries with other workers.
         observer: is told of each request that is answered; never changes or fails one.
 
     Raises:
@@ -89,6 +96,7 @@ class ContextOrchestrator:
         labeller: Labeller | None = None,
         label_timeout: float | None = None,
         summarizer: Summarizer | None = None,
+        summary_store: SummaryStore | None = None,
         observer: Observer | None = None,
     ) -> None:
         require_choice("on_overflow", on_overflow, OVERFLOW_CHOICES)
@@ -107,6 +115,7 @@ class ContextOrchestrator:
             embedder,
             labeller,
             summarizer,
+            summary_store=summary_store,
             embed_in_request=embed_in_request,
             embed_timeout=embed_timeout,
             embed_behind=embed_behind,
@@ -217,7 +226,7 @@ class ContextOrchestrator:
             mark=clock.mark if clock is not None else no_mark,
         )
         if usage:
-            asked = self._corrected(conversation, asked, usage)
+            asked = corrected_by_usage(conversation, asked, usage, self._memory, self._choose)
             asked.mark("correcting")
         result = self._choose(conversation, asked)
         if self._desk is not None and clock is not None:
@@ -230,24 +239,6 @@ class ContextOrchestrator:
                 milliseconds=clock.milliseconds,
             )
         return result
-
-    def _corrected(
-        self, conversation: Conversation, asked: AskedRequest, usage: Mapping[str, Any]
-    ) -> AskedRequest:
-        """The same, with what a report of the last request says of our count."""
-
-        def replay(before: Conversation, factor: float) -> Replayed:
-            earlier = replace(asked, factor=factor, mark=no_mark)
-            result = self._choose(before, earlier, learn=False)
-            return Replayed(result.token_count, result.conversation is before)
-
-        def count_answer(answer: Mapping[str, Any]) -> int:
-            entries = self._memory.contents(asked.counter.name).read_all([answer])
-            count_entries(entries, asked.counter)
-            return entries[0].tokens
-
-        reading = read_usage_factor(usage, conversation, replay, count_answer)
-        return replace(asked, factor=reading.factor, notes=(*asked.notes, *reading.warnings))
 
     def _choose(
         self, conversation: Conversation, asked: AskedRequest, *, learn: bool = True

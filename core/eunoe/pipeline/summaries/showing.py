@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from eunoe.pipeline.memory import ContentEntry
 from eunoe.pipeline.request import Request
@@ -65,8 +66,7 @@ def shown_summary(request: Request, start: int, room: int) -> ShownSummary | Non
     desk = request.advisers.summaries
     if desk is None or not room or not start or request.flags.now.nosum:
         return None
-    turn, text = _newest(request, desk, start)
-    near = text is not None and _is_near(request, turn, start, room)
+    turn, text, near = _newest(request, desk, start, room)
     if not near:
         last = _turn_at(request, start)
         gist = desk.find_gist(_key_at(request, last))
@@ -95,20 +95,32 @@ def due_summary(
         target = foreseen_cut(request.timeline, marks, start) or 0
         if not start < target <= request.turn_start:
             return None
-        turn, text = _newest(request, desk, target)
-        if text is not None and _is_near(request, turn, target, room):
+        if _newest(request, desk, target, room).near:
             return None
     return _job_up_to(request, desk, target, room)
 
 
-def _newest(request: Request, desk: SummaryDesk, start: int) -> tuple[int, str | None]:
-    """The turn before which the newest summary for a cut at ``start`` stops, and its text."""
+class _Found(NamedTuple):
+    """The newest summary for a cut: the turn it stops before, its text, whether it is near."""
+
+    turn: int
+    text: str | None
+    near: bool
+
+
+def _newest(request: Request, desk: SummaryDesk, start: int, room: int) -> _Found:
+    """The newest summary for a cut at ``start``; what other workers wrote if ours is not near."""
     last = _turn_at(request, start)
-    for turn in range(last, max(0, last - _SUMMARY_TURNS_BACK), -1):
-        text = desk.find(_key_at(request, turn))
-        if text is not None:
-            return turn, text
-    return 0, None
+    keys = [_key_at(request, turn) for turn in range(last, max(0, last - _SUMMARY_TURNS_BACK), -1)]
+    found = _Found(0, None, False)
+    for _ in range(2):
+        for k, key in enumerate(keys):
+            if (text := desk.find(key)) is not None:
+                found = _Found(last - k, text, _is_near(request, last - k, start, room))
+                break
+        if found.near or not desk.fetch(keys):
+            break
+    return found
 
 
 def _is_near(request: Request, turn: int, start: int, room: int) -> bool:

@@ -7,16 +7,17 @@ these messages, so an edit, a branch or another chat never finds it, and a copy 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import inspect
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from eunoe.domain.errors import BackendError, SettingsError
 from eunoe.domain.log import logger
-from eunoe.domain.ports import Summarizer, TokenCounter
+from eunoe.domain.ports import Summarizer, SummaryStore, TokenCounter
 from eunoe.pipeline.opinion_memory import OpinionMemory
 from eunoe.pipeline.summaries.gist import extractive_gist
 from eunoe.pipeline.summaries.honest import SummarySource, honest_summary
@@ -28,6 +29,8 @@ SUMMARY_WAIT = 60.0
 _SUMMARY_MOST_WRITING = 4
 _SUMMARY_OVERHEAD_BYTES = 300
 _LEAST_RATIO = 0.02
+_LOOK_AGAIN = 5.0
+_MOST_LOOKS = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ class SummaryDesk:
     Args:
         summarizer: writes them.
         memory: where they are kept.
+        store: where they are kept for other workers, too; None for nowhere.
         timeout: seconds that one of them may take, above 0.
         clock: seconds, rising.
 
@@ -80,13 +84,15 @@ class SummaryDesk:
         summarizer: Summarizer,
         memory: OpinionMemory[str],
         *,
+        store: SummaryStore | None = None,
         timeout: float = 80.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if not 0 < timeout < float("inf"):
             raise SettingsError("summary_timeout", timeout, "seconds, above 0, finite")
         named: Any = summarizer.name
-        self._summarizer, self._memory = summarizer, memory
+        self._summarizer, self._memory, self._store = summarizer, memory, store
+        self._next_look: dict[Hashable, float] = {}
         self.name = str(named() if callable(named) else named)
         self._timeout, self._clock = timeout, clock
         self._closed_until = -float("inf")
@@ -96,6 +102,33 @@ class SummaryDesk:
     def find(self, key: Hashable) -> str | None:
         """The summary with this key; None if none was written."""
         return self._memory.get((self.name, key))
+
+    def fetch(self, keys: Sequence[Hashable]) -> bool:
+        """Look in the store for summaries that other workers wrote; whether one was found.
+
+        What is not there is not looked for again for some seconds.
+        """
+        if self._store is None or not keys:
+            return False
+        now = self._clock()
+        with self._idle:
+            if now < self._next_look.get(keys[0], now):
+                return False
+            self._next_look.pop(keys[0], None)
+            self._next_look[keys[0]] = now + _LOOK_AGAIN
+            if len(self._next_look) > _MOST_LOOKS:
+                del self._next_look[next(iter(self._next_look))]
+        found = self._store.find([self._store_key(key) for key in keys])
+        kept = [(k, text) for k, text in zip(keys, found, strict=True) if text]
+        for key, text in kept:
+            self._keep((self.name, key), text)
+        return bool(kept)
+
+    def _store_key(self, key: Hashable) -> str:
+        """One text for one key: the summarizer, and what is summed up."""
+        parts = key if isinstance(key, tuple) else (key,)
+        named = " ".join(p.hex() if isinstance(p, bytes) else str(p) for p in parts)
+        return hashlib.sha256(f"{self.name}\n{named}".encode("utf-8", "replace")).hexdigest()
 
     def find_gist(self, key: Hashable) -> str | None:
         """What stands in for a summary that could not be written; None if none was tried."""
@@ -160,6 +193,8 @@ class SummaryDesk:
             if gist is not None:
                 self._keep((self.name, "gist", piece.key), gist)
             return None
+        if self._store is not None:
+            text = self._store.keep(self._store_key(piece.key), text)
         self._keep((self.name, piece.key), text)
         return text
 
