@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from eunoe_cli.arguments import add_model_arguments, tokens
@@ -61,6 +62,8 @@ def run(options: argparse.Namespace) -> int:
     from eunoe_cli.chat_file import read_chats
     from eunoe_cli.compare import default_budget
     from eunoe_cli.picture import check_picture_path
+    from eunoe_cli.repeating import point_before, repeats_line
+    from eunoe_cli.replay import request_points
     from eunoe_cli.ruler import Ruler
 
     if options.plot:
@@ -73,21 +76,25 @@ def run(options: argparse.Namespace) -> int:
     chat = chats[options.number - 1]
     given = chat.messages[: _moment(options.at, chat.messages, options.chat)]
     budget, why = options.budget, "as asked"
+    ruler = Ruler(chat.messages, model_id=options.model, tools=chat.tools)
     if budget is None:
-        ruler = Ruler(chat.messages, model_id=options.model, tools=chat.tools)
         budget, why = default_budget(ruler.total(chat.messages))
-    result = ContextOrchestrator(
+    orchestrator = ContextOrchestrator(
         TokenBudget(budget),
         on_overflow="truncate",
         embedder=find_embedder(options.embed),
         embed_in_request=True,
-    ).process_sync(
-        Conversation.from_openai_messages(given),
+    )
+    choose = partial(
+        orchestrator.process_sync,
         model_id=options.model,
         profile=options.provider,
         tools=chat.tools,
         policy=options.policy,
     )
+    earlier = chat.messages[: point_before(request_points(chat.messages), len(given)) or 0]
+    before = choose(Conversation.from_openai_messages(earlier)) if earlier else None
+    result = choose(Conversation.from_openai_messages(given))
     if options.plot:
         _draw(options.plot, f"{chat.name}, message {len(given) - 1}", given, result)
     if options.json:
@@ -96,7 +103,8 @@ def run(options: argparse.Namespace) -> int:
         print(json_text(plain, indent=1, ensure_ascii=False))
         return 0
     print(f"{chat.name}: the request after message {len(given) - 1}; budget {budget:,} ({why})\n")
-    print(_account(given, result, every=options.all))
+    repeats = repeats_line(before, result, ruler)
+    print(_account(given, result, repeats, every=options.all))
     return 0
 
 
@@ -123,7 +131,9 @@ def _moment(at: int | None, messages: Sequence[Any], path: str) -> int:
     return at
 
 
-def _account(given: Sequence[Mapping[str, Any]], result: OrchestratorResult, *, every: bool) -> str:
+def _account(
+    given: Sequence[Mapping[str, Any]], result: OrchestratorResult, repeats: str, *, every: bool
+) -> str:
     from eunoe_cli.table import terminal_width
     from eunoe_cli.window_bar import draw_window
 
@@ -132,6 +142,7 @@ def _account(given: Sequence[Mapping[str, Any]], result: OrchestratorResult, *, 
     return "\n".join(
         [
             *head,
+            *([repeats] if repeats else []),
             "",
             *draw_window(result, width),
             "",

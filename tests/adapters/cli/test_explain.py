@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -72,3 +73,20 @@ def test_the_parts_add_up_to_what_is_sent(chat, policy):
     assert free == max(0, 400 - result.report.tokens_after)
     for width in (30, 80):
         assert len(draw_window(result, width)[0]) <= width
+
+
+def test_how_much_of_the_request_before_is_repeated(eunoe, write):
+    chat = [{"role": "system", "content": "Be brief."}]
+    for k in range(30):
+        chat.append({"role": "user", "content": f"Question {k}? " + "word " * 40})
+        chat.append({"role": "assistant", "content": f"Answer {k}. " + "word " * 40})
+    path = write(chat)
+    assert "repeats" not in eunoe("explain", path, "--at", "2", "--budget", "2000")[1]
+    lines = [eunoe("explain", path, "--at", str(k), "--budget", "2000")[1] for k in range(4, 61, 2)]
+    repeats = [re.search(r"repeats ([\d,]+) tokens of the request before(.*)", x) for x in lines]
+    assert all(repeats)
+    cuts = [found for found in repeats if "then comes a cut" in found[2]]
+    assert 1 <= len(cuts) < 6
+    assert all(int(found[1].replace(",", "")) < 50 for found in cuts)
+    grown = [int(found[1].replace(",", "")) for found in repeats if found not in cuts]
+    assert max(grown) > 1500
