@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 171 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 7e3170d16633dc3ca7a267fb8f3202d33ca598fe2b6ad5db7aaf38b928e4f913
+# Made of 173 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 3fa6e1232186af36ddc03e785253a749a954d2ac799dceff0775b5a571d16a8a
 
 from __future__ import annotations
 
@@ -3899,7 +3899,8 @@ def term_presence(frequency: SignalColumn, norm: SignalColumn) -> SignalColumn:
         frequency: Term frequencies, shape (terms, messages).
         norm: From `length_norm`, positive, shape (messages,).
     """
-    return np.asarray(frequency / (frequency + norm))
+    presence = frequency + norm
+    return np.divide(frequency, presence, out=presence)
 
 
 def bm25_column(
@@ -3930,19 +3931,24 @@ def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float
         Grid of shape (terms, n).
     """
     missing = 1.0 - presence
+    part = np.empty_like(presence)
     for steps, share in ((1, reach), (2, reach * reach)):
         same = (segment[steps:] == segment[:-steps]).astype(np.float64)
-        part = share * presence
-        missing[:, steps:] *= 1.0 - part[:, :-steps] * same
-        missing[:, :-steps] *= 1.0 - part[:, steps:] * same
-    return np.asarray(1.0 - missing)
+        np.multiply(share, presence, out=part)
+        other = part[:, :-steps] * same
+        missing[:, steps:] *= np.subtract(1.0, other, out=other)
+        np.multiply(part[:, steps:], same, out=other)
+        missing[:, :-steps] *= np.subtract(1.0, other, out=other)
+    return np.subtract(1.0, missing, out=missing)
 
 
 def box_sum(values: SignalColumn, first: SegmentColumn, after: SegmentColumn) -> SignalColumn:
     """Sum over the messages ``first[i] .. after[i] - 1`` for every message i, shape (..., n)."""
     running = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
     values.cumsum(axis=-1, out=running[..., 1:])
-    return np.asarray(running.take(after, axis=-1) - running.take(first, axis=-1))
+    total = running.take(after, axis=-1)
+    total -= running.take(first, axis=-1)
+    return total
 
 
 def segment_starts(segment: SegmentColumn) -> SegmentColumn:
@@ -4326,11 +4332,11 @@ class TermPostings:
         if not end or not rows_of:
             return TermHits((0,) * len(terms), np.zeros(0, dtype=np.int64), np.zeros(0))
         wanted = np.zeros(len(self._numbers), dtype=np.bool_)
-        wanted[list(rows_of)] = True
+        slot = np.empty(wanted.size, dtype=np.int32)
+        numbers = list(rows_of)
+        wanted[numbers], slot[numbers] = True, range(len(numbers))
         terms_of = np.frombuffer(self._terms, np.int32, end)
-        place = np.flatnonzero(wanted.take(terms_of))
-        slot = np.zeros(wanted.size, dtype=np.int32)
-        slot[list(rows_of)] = np.arange(len(rows_of))
+        place = wanted.take(terms_of).nonzero()[0]
         rows = _postings_rows(slot.take(terms_of.take(place)), list(rows_of.values()))
         messages = np.frombuffer(self._message, np.int32, end).take(place)
         counts = np.frombuffer(self._counts, np.int32, end).take(place)
@@ -4612,8 +4618,11 @@ class EvidenceView:
         hits = self._postings.gather(asked, self.size)
         parts = np.minimum(1.0, self.settings.k1 / self.norm.take(hits.messages))
         holders = np.zeros(len(asked))
-        for place in range(len(asked)):
-            holders[place] = np.add.reduce(parts[hits.span(place)])
+        start = 0
+        for place, end in enumerate(hits.ends):
+            if end > start:
+                holders[place] = np.add.reduce(parts[start:end])
+            start = end
         found = inverse_frequency(holders, self.size)
         self._place = {term: place for place, term in enumerate(asked)}
         self._hits = hits
@@ -4672,9 +4681,9 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
         share = weight / total
         presence = term_presence(counts, view.norm)
         _add_rows(hits, presence)
-        _add_rows(near, weight * nearby_presence(presence, view.segment, s.near))
-        _add_rows(around, share * view.surroundings.presence(counts))
-        _add_rows(seen, share * (np.maximum.reduceat(counts, starts, axis=1) > 0.0))
+        _add_rows(near, nearby_presence(presence, view.segment, s.near), weight)
+        _add_rows(around, view.surroundings.presence(counts), share)
+        _add_rows(seen, (np.maximum.reduceat(counts, starts, axis=1) > 0.0) * share)
     w = s.weights
     return {
         "nearby": (w.nearby / EVIDENCE_IDF_UNIT) * near,
@@ -4684,8 +4693,17 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
     }
 
 
-def _add_rows(column: NDArray[np.float64], grid: NDArray[np.float64]) -> None:
-    """Add rows to a column one after another, so that it does not matter how they come in grids."""
+def _add_rows(
+    column: NDArray[np.float64],
+    grid: NDArray[np.float64],
+    weight: NDArray[np.float64] | None = None,
+) -> None:
+    """Add rows, each times its weight, to a column; the grid is used up.
+
+    One after another, so that it does not matter how they come in grids.
+    """
+    if weight is not None:
+        grid *= weight
     for row in grid:
         column += row
 
@@ -4710,8 +4728,8 @@ def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[
     idf = np.array([-negative for negative, _ in kept])
     for taken, counts in view.grids([group for _, group in kept]):
         weight = idf[taken, np.newaxis]
-        _add_rows(own, (weight / total) * term_presence(counts, view.norm))
-        _add_rows(around, weight * view.surroundings.presence(counts))
+        _add_rows(own, term_presence(counts, view.norm), weight / total)
+        _add_rows(around, view.surroundings.presence(counts), weight)
     w = view.settings.weights
     return {
         "kind": w.kind * own,
@@ -4793,6 +4811,10 @@ class SpeakerRegister:
         """Number of the speaker of each message, -1 for none, shape (upto,)."""
         return np.array(self._speaker[:upto], dtype=np.int32)
 
+    def name_of(self, number: int) -> str:
+        """The speaker of a number, from 0."""
+        return next(name for name, k in self._numbers.items() if k == number)
+
     def known(self, upto: int) -> dict[str, int]:
         """Speakers that spoke before `upto`."""
         return {name: k for name, k in self._numbers.items() if self._since[k] < upto}
@@ -4866,7 +4888,7 @@ class SegmentTrack:
 
     def column(self, upto: int) -> NDArray[np.int64]:
         """Segment number of each message, shape (upto,)."""
-        return np.array(self._segment[:upto], dtype=np.int64)
+        return np.frombuffer(self._segment, np.int32, upto).astype(np.int64)
 
     def days(self, upto: int) -> NDArray[np.int64]:
         """Day number of each message, 0 for unknown, shape (upto,)."""
@@ -5037,10 +5059,10 @@ INDEX_SUBJECT_SHARE = 0.5
 """Pull of the first of two speakers in a question, who is its subject."""
 
 _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
-
 _INDEX_FLAG_TIME = 2
 _INDEX_FLAG_STANDING = 8
 _INDEX_FLAG_FIRST = 16
+_Named = tuple[int, ...]
 _INDEX_PRIORS = ("novel", "standing", "first_person", "length", "tool")
 
 
@@ -5115,9 +5137,9 @@ class RelevanceIndex:
 
     def profile(self, query: TextAnalysis, *, upto: int | None = None) -> QueryProfile:
         """The question as it is understood against the messages [0, upto)."""
-        return self._profile(query, self._view(self._bound(upto)))
+        return self._profile(query, self._view(self._bound(upto)))[0]
 
-    def _profile(self, query: TextAnalysis, view: EvidenceView) -> QueryProfile:
+    def _profile(self, query: TextAnalysis, view: EvidenceView) -> tuple[QueryProfile, _Named]:
         n = view.size
         named, name_terms = self._people.named(query, n)
         cues = cues_of(query)
@@ -5132,17 +5154,18 @@ class RelevanceIndex:
             else:
                 unknown.append(term)
         weights.sort(key=lambda pair: -pair[1])
-        known = {number: name for name, number in self._people.known(n).items()}
-        return QueryProfile(
+        speaker = self._people.name_of(named[0]) if len(named) == 1 else ""
+        profile = QueryProfile(
             weights=tuple(weights[: self.settings.max_terms]),
             unknown=tuple(unknown),
             asks=query.asks,
             kind=kind_of(query),
             cues=cues,
-            speaker=known[named[0]] if len(named) == 1 else "",
+            speaker=speaker,
             dates=query.dates,
             entities=query.entities,
         )
+        return profile, named
 
     def relevance(
         self,
@@ -5171,13 +5194,13 @@ class RelevanceIndex:
         """
         n = self._bound(upto)
         view = self._view(n)
-        profile = self._profile(query, view)
+        profile, named = self._profile(query, view)
         reaches = {term: view.reach(term) for term, _ in profile.weights}
         parts: dict[str, NDArray[np.float64]] = {}
         if n:
             parts |= term_parts(view, profile)
             parts |= group_parts(view, profile)
-            self._add_question(parts, query, profile, n)
+            self._add_question(parts, query, profile, named, n)
         evidence = self._add_models(parts, likeness, labels, n)
         for name in ("nearby", "kind", "kind_around", "date"):
             if name in parts:
@@ -5192,8 +5215,8 @@ class RelevanceIndex:
             score += part
         share = self.settings.vector_share if "vector" in parts else 1.0
         against = share * (self.settings.offset - score)
-        values = 1.0 / (1.0 + np.exp(np.minimum(np.maximum(against, -500.0), 500.0)))
-        return Relevance(np.asarray(values), parts, profile, reaches)
+        odds = np.exp(np.minimum(np.maximum(against, -500.0), 500.0))
+        return Relevance(1.0 / (1.0 + odds), parts, profile, reaches)
 
     def bm25(self, query: TextAnalysis, *, upto: int | None = None) -> NDArray[np.float64]:
         """Plain BM25 of the messages [0, upto), shape (upto,), unbounded."""
@@ -5258,18 +5281,19 @@ class RelevanceIndex:
         parts: dict[str, NDArray[np.float64]],
         query: TextAnalysis,
         profile: QueryProfile,
+        named: _Named,
         n: int,
     ) -> None:
         w = self.settings.weights
-        named, _ = self._people.named(query, n)
         if len(named) == 1 or (len(named) == 2 and names_one_first(query.asked)):
             share = 1.0 if len(named) == 1 else INDEX_SUBJECT_SHARE
             parts["speaker"] = w.speaker * share * speaker_column(self._people.column(n), named[0])
         if len(self._people.known(n)) < 2:
             wanted = 2 if profile.cues & CUE_ASSISTANT else 1
-            parts["user"] = w.user * (np.array(self._role[:n]) == wanted)
+            parts["user"] = w.user * (np.frombuffer(self._role, np.int8, n) == wanted)
         if profile.kind == "when":
-            parts["when"] = w.when * ((np.array(self._flags[:n]) & _INDEX_FLAG_TIME) != 0)
+            flags = np.frombuffer(self._flags, np.int32, n)
+            parts["when"] = w.when * ((flags & _INDEX_FLAG_TIME) != 0)
         days = day_column(query.dates, self._segments.days(n), self.settings.date_falloff)
         if days is not None:
             parts["date"] = w.date * days
@@ -5567,11 +5591,16 @@ class WaterMarks:
 
 @dataclass(frozen=True, slots=True)
 class WindowStart:
-    """The window begins at ``start``; ``fresh`` if the cut was made for this very request."""
+    """The window begins at ``start``; ``fresh`` if the cut was made for this very request.
+
+    ``settled`` is the last cut made for an earlier request: where the window began from then on,
+    and the place of that request. A replay for a later request may go on from there.
+    """
 
     start: int
     fresh: bool
     fits: bool
+    settled: tuple[int, int] = field(default=(0, 0), compare=False)
 
 
 def replay_window(
@@ -5592,6 +5621,7 @@ def replay_window(
         O(cuts × log n): each cut is found by binary search.
     """
     place, fresh = after, False
+    settled = (start, after)
     requests = timeline.requests
     while True:
         top = marks.top(marks.carried(timeline, start))
@@ -5605,6 +5635,8 @@ def replay_window(
         moved = _cut_to_low(timeline, marks, start, request)
         fresh = fresh or (moved != start and request == stop)
         place = request
+        if request < stop and moved != start:
+            settled = (moved, request)
         if moved == start:
             later = _next_turn_request(timeline, request, stop)
             if later is None:
@@ -5614,7 +5646,7 @@ def replay_window(
         if request >= stop:
             break
     used = timeline.used(start, stop) + marks.carried(timeline, start)
-    return WindowStart(start, fresh, used <= marks.room - marks.extra)
+    return WindowStart(start, fresh, used <= marks.room - marks.extra, settled)
 
 
 def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int) -> int:
@@ -5736,6 +5768,8 @@ class Transcript(Grown):
         thinking_mode: some message carries the reasoning that a provider wants back.
         tool_flow_before: how many messages before each place call a tool or bring a result.
         carried: what the last few cuts carried over, by cut; worked out once for each.
+        cuts: the last cut in the finished turns that a replay came to, for a few water marks: where
+            the window began, and the request before which it was made.
     """
 
     def __init__(self, counted_by: str) -> None:
@@ -5761,6 +5795,7 @@ class Transcript(Grown):
         self.thinking_mode = False
         self.tool_flow_before = GrowingColumn([0])
         self.carried: dict[object, tuple[int, ...]] = {}
+        self.cuts: dict[WaterMarks, tuple[int, int]] = {}
         self.values = ValueRows()
         self.summary_chain: list[bytes] = []
         self.sent = SentWindows()
@@ -6897,6 +6932,42 @@ def summary_terms(text: str) -> list[str]:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.selection.ordering: Orders of many values, as a stable sort finds them, in less time.
+
+def ascending_order(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Places of all values, the smallest first, the earliest first among equals.
+
+    Args:
+        values: shape (n,), no NaN.
+    """
+    order = values.argsort()
+    ranked = values.take(order)
+    if (ranked[1:] == ranked[:-1]).any():
+        return values.argsort(kind="stable")
+    return order
+
+
+def largest_places(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:
+    """Places of the largest values, ascending; of equals the earliest are taken.
+
+    Args:
+        values: shape (n,), no NaN.
+        most: how many at most; above 0.
+
+    Note:
+        O(n), unless there are equals.
+    """
+    if values.size <= most:
+        return np.arange(values.size)
+    least = np.partition(values, values.size - most)[values.size - most]
+    found = np.flatnonzero(values >= least)
+    if found.size > most:
+        best = (-values.take(found)).argsort(kind="stable")[:most]
+        return np.sort(found.take(best))
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.selection.tiers: The forms in which an item may be shown, and what each costs.
 
 class Tier(IntEnum):
@@ -7110,13 +7181,25 @@ def knapsack_bound(
         step_gain, step_cost = gains[usable], elements.cost[usable].astype(np.float64)
     else:
         step_gain, step_cost = _hull_steps(gains, elements, usable)
-    order = np.argsort(-(step_gain / step_cost), kind="stable")
-    filled = np.cumsum(step_cost[order])
-    whole = int(np.searchsorted(filled, budget, side="right"))
-    total = float(step_gain[order[:whole]].sum())
+    return fractional_fill(step_gain, step_cost, budget)
+
+
+def fractional_fill(gains: NDArray[np.float64], costs: NDArray[np.float64], budget: int) -> float:
+    """The most that items could add within a budget if the last one may be taken in part.
+
+    Args:
+        gains: shape (k,), above 0.
+        costs: shape (k,), tokens, at least 1.
+        budget: tokens.
+    """
+    order = ascending_order(-(gains / costs))
+    gains, costs = gains.take(order), costs.take(order)
+    filled = costs.cumsum()
+    whole = int(filled.searchsorted(budget, side="right"))
+    total = float(gains[:whole].sum())
     if whole < order.size:
         room = budget - (float(filled[whole - 1]) if whole else 0.0)
-        total += float(step_gain[order[whole]] / step_cost[order[whole]]) * room
+        total += float(gains[whole] / costs[whole]) * room
     return total
 
 
@@ -8723,15 +8806,15 @@ class Request:
 
     def atoms_between(self, start: int, stop: int) -> list[Atom]:
         """The atoms of the finished turns that begin in ``[start, stop)``, in order."""
-        low, high = self._atom_range(start), self._atom_range(stop)
+        low, high = self.atom_range(start), self.atom_range(stop)
         return self.transcript.atoms[low:high]
 
     def systems_before(self, stop: int) -> list[Atom]:
         """The system atoms of the turns that begin before ``stop``."""
-        marks = self.transcript.atom_system.view()[: self._atom_range(stop)]
+        marks = self.transcript.atom_system.view()[: self.atom_range(stop)]
         return [self.transcript.atoms[k] for k in marks.nonzero()[0].tolist()]
 
-    def _atom_range(self, place: int) -> int:
+    def atom_range(self, place: int) -> int:
         """How many atoms stand before the first turn that begins at or after a place."""
         turn = int(self.transcript.turns.view().searchsorted(place, side="left"))
         before = self.transcript.atoms_before_turn.view()
@@ -12849,6 +12932,9 @@ class Conversation:
 # --------------------------------------------------------------------------------------------------
 # eunoe.stages.validity: Would the provider accept this list? The rules of a profile, checked on message values.
 
+_ROLES = frozenset(KNOWN_ROLES)
+
+
 def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
     """Every rule of the profile that the list breaks, in the order of the messages.
 
@@ -12858,10 +12944,11 @@ def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> lis
     found = [
         Violation("shape", i, m.shape.problem or f"unknown role {m.role!r}")
         for i, m in enumerate(messages)
-        if m.shape.problem or m.role not in KNOWN_ROLES
+        if m.role not in _ROLES or m.shape.problem
     ]
     found += _check_pairs(messages)
-    found += _check_roles(messages, profile)
+    if profile.system_at_head or profile.user_first or profile.alternate:
+        found += _check_roles(messages, profile)
     found += _check_blocks(messages, profile)
     return sorted(found, key=lambda v: v.index)
 
@@ -12876,10 +12963,14 @@ def is_visible_turn(message: Message) -> bool:
     return message.role in ("user", "assistant") and not message.calls
 
 
+def _is_plain_speech(message: Message) -> bool:
+    return message.shape is PLAIN_SHAPE and not message.calls and message.role not in RESULT_ROLES
+
+
 def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
     last, j = len(messages), 0
     for i, message in enumerate(messages):
-        if i < j:
+        if i < j or _is_plain_speech(message):
             continue
         j = i + 1
         if message.is_result:
@@ -12942,10 +13033,10 @@ def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Itera
 
 def _check_blocks(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
     items: set[str] = set()
-    thinking = any(m.shape.reasoning_field for m in messages)
+    thinking = profile.reasoning_field_with_calls and any(m.shape.reasoning_field for m in messages)
     for i, message in enumerate(messages):
         shape = message.shape
-        if shape is PLAIN_SHAPE and not message.calls:
+        if shape is PLAIN_SHAPE and not (thinking and message.calls):
             continue
         for problem in message_problems(
             message, profile, is_last=i == len(messages) - 1, thinking_mode=thinking
@@ -13055,13 +13146,13 @@ class SlotMaker:
 
     def plain_slot(self, atom: Atom) -> Slot | None:
         """The slot of a message that no rule objects to; None if it takes a closer look."""
-        i = atom.indices[0]
+        i, indices = atom.first, atom.indices
         message = self.messages[i]
-        if len(atom.indices) > 1 or atom.broken or message.shape is not PLAIN_SHAPE:
+        if message.shape is not PLAIN_SHAPE or message.calls or message.answers is not None:
             return None
-        if message.calls or message.answers is not None or i in self.shortened:
+        if len(indices) > 1 or atom.broken or i in self.shortened:
             return None
-        return Slot(i, self.raws[i], message, i in self.stripped, Fate.KEPT, (i,))
+        return Slot(i, self.raws[i], message, i in self.stripped, Fate.KEPT, indices)
 
     def problem_of(self, atom: Atom) -> str:
         """Why the atom cannot stand in a list of this profile; empty if it can."""
@@ -13172,6 +13263,360 @@ class SlotMaker:
 def shortened_raw(raw: Mapping[str, Any], text: str, fate: Fate) -> dict[str, Any]:
     """A message with a shorter text: a stub stands for all of it, a clip for its text alone."""
     return with_text_alone(raw, text) if fate is Fate.STUB else with_content(raw, text)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.usage_factor: How far our count of the last request was off, from what the provider reported of it.
+
+COUNTED_KEY = "eunoe_counted"
+# A factor that moved a little with every report would move the cut, and cost the prompt cache.
+_STEPS_OF_ONE = 20
+_LEAST_ANSWER = 16
+_NEAR = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A request chosen anew: tokens that are sent, and whether that is the whole chat."""
+
+    tokens: int
+    whole: bool
+
+
+Replay = Callable[[Conversation, float], Replayed]
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReading:
+    """What a report says of our count.
+
+    Attributes:
+        factor: provider's tokens for each of ours, in steps of 0.05, rounded up, in [1, 2]. Where
+            the provider counts fewer it is 1: reports may leave cached tokens out, and too large a
+            request is refused, while room that stays unused only costs a little.
+        warnings: why the report was not used, a sentence each.
+    """
+
+    factor: float = 1.0
+    warnings: tuple[str, ...] = ()
+
+
+def read_usage_factor(
+    usage: Mapping[str, Any] | None,
+    conversation: Conversation,
+    replay: Replay,
+    count_answer: Callable[[Mapping[str, Any]], int],
+) -> UsageReading:
+    """The factor by which the allowed tokens of this request are to be divided.
+
+    Args:
+        usage: what the provider reported for the last request; None or empty for nothing.
+        conversation: of this request.
+        replay: what is sent of a conversation under a factor.
+        count_answer: our count of an answer's text and calls.
+    """
+    if not usage:
+        return UsageReading()
+    read = read_usage(usage)
+    prompt = context_tokens(usage, read)
+    if read is None or not prompt:
+        return UsageReading(warnings=("usage tells no size of a prompt: it was not used",))
+    read = replace(read, prompt=prompt)
+    told = usage.get(COUNTED_KEY)
+    if isinstance(told, int) and not isinstance(told, bool) and told > 0:
+        return _reading_of(read, told)
+    place = _last_request(conversation)
+    if place is None:
+        return UsageReading()
+    before = Conversation(conversation.raw[:place], conversation.session_id)
+    try:
+        counted = replay(before, 1.0).tokens
+        if not replay(before, CALIBRATION_HIGHEST).whole:  # under another factor it was another one
+            ratio = _answer_ratio(usage, read, count_answer(conversation.raw[place]))
+            counted = _counted_under(before, replay, read, ratio, counted)
+    except BudgetError:
+        return UsageReading()  # it was sent in another way, if at all
+    return _reading_of(read, counted)
+
+
+def _reading_of(read: Usage, counted: int) -> UsageReading:
+    ratios = Calibration().learn(counted, read).ratios
+    if ratios:
+        return UsageReading(_stepped_up(ratios[0]))
+    if min(counted, read.prompt) < max(counted, read.prompt) // 4:
+        far = f"usage reports {read.prompt} tokens where {counted} were counted: it was not used"
+        return UsageReading(warnings=(far,))
+    return UsageReading()
+
+
+def _stepped_up(ratio: float) -> float:
+    steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
+    return min(CALIBRATION_HIGHEST, max(1.0, steps / _STEPS_OF_ONE))
+
+
+def _last_request(conversation: Conversation) -> int | None:
+    """Place of the newest answer, before which the last request ended; None if there was none."""
+    raw = conversation.raw
+    place = next((i for i in range(len(raw) - 1, -1, -1) if raw[i].get("role") == "assistant"), 0)
+    asked = any(message.get("role") == "user" for message in raw[:place])
+    return place if asked else None
+
+
+def _answer_ratio(usage: Mapping[str, Any], read: Usage, counted: int) -> float | None:
+    """Provider's tokens for each of ours, by the answer; None if it says little."""
+    hidden = 0
+    for holder in ("completion_tokens_details", "output_tokens_details", "output_token_details"):
+        details = usage.get(holder)
+        if isinstance(details, Mapping):
+            for name in ("reasoning_tokens", "reasoning"):
+                value = details.get(name)
+                hidden = max(hidden, value if type(value) is int else 0)
+    written = read.completion - hidden
+    if min(written, counted) < _LEAST_ANSWER:
+        return None
+    ratio = written / counted
+    return ratio if 1 / CALIBRATION_HIGHEST <= ratio <= CALIBRATION_HIGHEST else None
+
+
+def _counted_under(
+    before: Conversation, replay: Replay, read: Usage, ratio: float | None, plain: int
+) -> int:
+    """Our count of what was sent, where that depends on the factor that was in force.
+
+    Without a word of the answer none is taken to have been. Else the one counts that agrees with
+    it best: none, or one near the answer's own; if none does, the answer's ratio does.
+    """
+    if ratio is None:
+        return plain
+    near = _stepped_up(ratio)
+    candidates = {plain}
+    for factor in (near - 1 / _STEPS_OF_ONE, near, near + 1 / _STEPS_OF_ONE):
+        if 1.0 < factor <= CALIBRATION_HIGHEST:
+            candidates.add(replay(before, round(factor, 2)).tokens)
+    best = min(sorted(candidates), key=lambda n: abs(math.log(read.prompt / n / ratio)))
+    away = read.prompt / best / ratio
+    return best if 1 / _NEAR <= away <= _NEAR else math.ceil(read.prompt / ratio)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.result: What comes back from a request.
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OrchestratorResult:
+    """The list to send, where each message of it comes from, and the account.
+
+    What only some callers look at is made when it is looked at.
+
+    Attributes:
+        conversation: ``conversation.to_openai_messages()`` is ready to send.
+        report: what was kept, recalled, shortened and left out, and why.
+        place, foresee: make ``placements`` and ``forecast``.
+        due: the summary that should be written now, where the orchestrator does not do so itself:
+            see ``ContextOrchestrator.write_summary``.
+        sent: where the window begins that was sent; None if the whole chat was.
+    """
+
+    conversation: Conversation
+    report: Report
+    place: Callable[[], tuple[Placement, ...]]
+    foresee: Callable[[], RequestForecast]
+    due: SummaryJob | None = None
+    sent: SentWindow | None = None
+
+    @cached_property
+    def placements(self) -> tuple[Placement, ...]:
+        """One for each message of the list to send."""
+        return self.place()
+
+    @cached_property
+    def forecast(self) -> RequestForecast:
+        """What the list will take, beside two other ways; see ``enter_requests``."""
+        return self.foresee()
+
+    def reported(self, usage: Mapping[str, Any]) -> dict[str, Any]:
+        """The provider's report of this request, with our count of it: ``usage`` of the next."""
+        return {**usage, COUNTED_KEY: self.report.tokens_after}
+
+    @property
+    def token_count(self) -> int:
+        """Tokens of the list to send, framing and tools included."""
+        return self.report.tokens_after
+
+
+def placements_of(
+    conversation: Conversation, slots: Sequence[Slot] | None
+) -> tuple[Placement, ...]:
+    """Where each message of the output comes from; without slots the input went through whole."""
+    if slots is None:
+        return tuple(Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw))
+    return tuple(
+        Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate) for s in slots
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.observing: Telling an observer what became of a request; nothing of it reaches the request.
+
+class StageClock:
+    """The time that stages take; a stage met again adds to its time."""
+
+    def __init__(self) -> None:
+        self.milliseconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def mark(self, stage: str) -> None:
+        """A stage has ended."""
+        now = time.perf_counter()
+        taken = 1000 * (now - self._last)
+        self.milliseconds[stage] = self.milliseconds.get(stage, 0.0) + taken
+        self._last = now
+
+
+def no_mark(stage: str) -> None:
+    """Where nobody observes."""
+
+
+class ObserverDesk:
+    """Makes the event of each request and hands it over. Safe across threads.
+
+    Args:
+        observer: is told; a fault of its own is logged by its class, never raised.
+        prices: of models.
+    """
+
+    def __init__(self, observer: Observer, prices: PriceLookup) -> None:
+        self.observer = observer
+        self._prices = prices
+        self._lists = SentLists()
+
+    def tell(
+        self,
+        result: OrchestratorResult,
+        given: Sequence[Mapping[str, Any]],
+        *,
+        tools: object = None,
+        model_id: str | None = None,
+        session_id: str = "",
+        milliseconds: Mapping[str, float] | None = None,
+    ) -> None:
+        """Tell of one request.
+
+        Args:
+            result: of the request.
+            given: its messages before anything was chosen.
+            tools: schemas sent along.
+            model_id: the model.
+            session_id: the chat; what was sent before is known of chats with a name alone.
+            milliseconds: that each stage took.
+        """
+        try:
+            lost = cache_lost(self._lists, result, given, tools, model_id, session_id)
+            report = replace(result.report, cache_lost=lost)
+            event = request_event(
+                result, report, self._prices, model_id, session_id, milliseconds or {}
+            )
+            self.observer.observe(event)
+        except Exception as error:
+            logger.warning("the observer failed: %s", type(error).__name__)
+
+
+def request_event(
+    result: OrchestratorResult,
+    report: Report,
+    prices: PriceLookup,
+    model_id: str | None,
+    session_id: str,
+    milliseconds: Mapping[str, float],
+) -> RequestEvent:
+    """What an observer is told of a request; ``report`` may say more than that of the result."""
+    entry = enter_requests([result.forecast], model_id=model_id, prices=prices)
+    return RequestEvent(
+        report=report,
+        model_id=model_id or "",
+        session_id=session_id,
+        forecast=_forecast_figures(result),
+        ledger=entry.flat(),
+        milliseconds=dict(milliseconds),
+    )
+
+
+def cache_lost(
+    lists: SentLists,
+    result: OrchestratorResult,
+    given: Sequence[Mapping[str, Any]],
+    tools: object,
+    model_id: str | None,
+    session_id: str,
+    *,
+    remember: bool = True,
+) -> str:
+    """Why the provider must read anew what it had read before; empty if eunoe or nothing is why."""
+    if not session_id:
+        return ""
+    report = result.report
+    now = sent_list(
+        given,
+        result.placements,
+        report.decisions.sizes,
+        tools=tools,
+        tool_tokens=report.tool_tokens,
+    )
+    outlook = lists.follow(session_id, now, model_id=model_id or "", remember=remember)
+    return outlook.bust.describe() if outlook.bust is not None else ""
+
+
+def _forecast_figures(result: OrchestratorResult) -> dict[str, int]:
+    forecast = result.forecast
+    figures: dict[str, int] = {}
+    for name in ("sent", "untouched", "window"):
+        prompt = getattr(forecast, name)
+        figures |= {name: prompt.prompt, f"{name}_repeated": prompt.repeated}
+    return figures
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.asking: What a caller asks of a request, beside the chat.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRequest:
+    """What a caller asks of a request, beside the chat.
+
+    Attributes:
+        policy: that chooses.
+        profile: whose rules the list must pass.
+        counter: counts tokens.
+        limit: tokens allowed in all, as the provider counts them; 0 for no limit.
+        tool_tokens: of these, the tools' schemas, by our count.
+        reserve: of these, left for the answer.
+        factor: provider's tokens for each that we count.
+        chat: whose labels count that were made ahead; empty for none.
+        expired: whether the time for scoring is over.
+        notes: for the report's warnings.
+        mark: told when a stage has ended, for an observer.
+    """
+
+    policy: str
+    profile: ProviderProfile
+    counter: TokenCounter
+    limit: int
+    tool_tokens: int
+    reserve: int
+    chat: str
+    expired: Callable[[], bool]
+    factor: float = 1.0
+    notes: tuple[str, ...] = ()
+    mark: Callable[[str], None] = no_mark
+
+    @property
+    def room(self) -> int | None:
+        """Tokens for messages and list framing, by our count; None without a limit."""
+        if not self.limit:
+            return None
+        return max(0, math.floor((self.limit - self.reserve) / self.factor) - self.tool_tokens)
+
+    def in_all(self, tokens: int) -> int:
+        """Tokens of messages as the provider counts all of the request, the answer's included."""
+        return math.ceil((tokens + self.tool_tokens) * self.factor) + self.reserve
 
 
 # --------------------------------------------------------------------------------------------------
@@ -13424,7 +13869,7 @@ def run_modular(
     worth = relevance[place]
     order = place[np.lexsort((-place, -worth, -(worth / greedy_powers(cost[place], exponent))))]
     bound = base + knapsack_bound(relevance, elements, budget, allowed)
-    picks = _first_fit(order, relevance, cost, budget)
+    picks = _first_fit(order, relevance[order], cost[order], budget)
     value = sum((pick.gain for pick in picks), base)
     if maximise and picks:
         other = _best_exchange(picks, order, relevance, cost, budget)
@@ -13434,20 +13879,43 @@ def run_modular(
     return GreedyOutcome(tuple(picks), value, bound)
 
 
+def take_by_worth(
+    relevance: NDArray[np.float64], cost: NDArray[np.int64], budget: int
+) -> GreedyOutcome:
+    """``run_modular`` at exponent 0, where everything may be picked.
+
+    Greedy+Max changes nothing there: the best item to add to a prefix is the next of the run.
+
+    Args:
+        relevance: shape (n,), at least 0.
+        cost: shape (n,), tokens, at least 1.
+        budget: tokens to spend.
+    """
+    place = ((cost <= budget) & (relevance > 0.0)).nonzero()[0]
+    worth, prices = relevance.take(place), cost.take(place)
+    order = ascending_order(worth)[::-1]  # of equals the newest first
+    picks = _first_fit(place.take(order), worth.take(order), prices.take(order), budget)
+    bound = fractional_fill(worth, prices.astype(np.float64), budget) if place.size else 0.0
+    return GreedyOutcome(tuple(picks), sum((pick.gain for pick in picks), 0.0), bound)
+
+
 def _first_fit(
     order: NDArray[np.intp],
-    relevance: NDArray[np.float64],
-    cost: NDArray[np.int64],
+    worth: NDArray[np.float64],
+    prices: NDArray[np.int64],
     budget: int,
 ) -> list[GreedyPick]:
-    """Take what fits in the given order; stop when nothing later can fit."""
+    """Take what fits in the given order; stop when nothing later can fit.
+
+    Args:
+        order: elements, shape (n,); ``worth`` and ``prices`` are theirs.
+    """
     if not order.size:
         return []
-    prices = cost[order]
     smallest: list[int] = np.minimum.accumulate(prices[::-1])[::-1].tolist()
     picks: list[GreedyPick] = []
     for element, gain, price, least in zip(
-        order.tolist(), relevance[order].tolist(), prices.tolist(), smallest, strict=True
+        order.tolist(), worth.tolist(), prices.tolist(), smallest, strict=True
     ):
         if price <= budget:
             picks.append(GreedyPick(element, gain, price))
@@ -13487,7 +13955,8 @@ def _best_exchange(
     taken = np.zeros(relevance.size, dtype=bool)
     taken[[pick.element for pick in kept]] = True
     rest = order[~taken[order]]
-    return kept + _first_fit(rest, relevance, cost, budget - sum(pick.price for pick in kept))
+    left = budget - sum(pick.price for pick in kept)
+    return kept + _first_fit(rest, relevance[rest], cost[rest], left)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -13593,6 +14062,31 @@ def select_items(
             checkpoints = 1  # gains do not change, so the first bound is the least
         runs = [run_greedy(walk, power, checkpoints=checkpoints) for power in exponents]
     return selection_from(candidates, given, left, best_outcome(runs))
+
+
+def select_plain(relevance: NDArray[np.float64], cost: NDArray[np.int64], budget: int) -> Selection:
+    """``select_items`` at exponent 0, for items that are unlike, have one form and are all free.
+
+    Args:
+        relevance: shape (n,), finite, at least 0, oldest item first.
+        cost: shape (n,), tokens; below 1 counts as 1.
+        budget: tokens.
+    """
+    cost = np.maximum(cost, 1)
+    if int(cost.sum()) <= budget or not cost.size:
+        return select_items(SelectionCandidates.of(relevance, cost, budget), exponent=0.0)
+    outcome = take_by_worth(relevance, cost, budget)
+    order = tuple([pick.element for pick in outcome.picks])
+    none_fits = np.flatnonzero(relevance == relevance.max())[-1] if not order else None
+    return Selection(
+        chosen=tuple(sorted(order)),
+        tiers=(Tier.VERBATIM,) * len(order),
+        order=order,
+        gains=tuple([pick.gain for pick in outcome.picks]),
+        cost=sum([pick.price for pick in outcome.picks]),
+        certificate=certify(outcome.value, outcome.upper_bound),
+        clip=None if none_fits is None else int(none_fits),
+    )
 
 
 def make_objective(
@@ -14133,8 +14627,8 @@ def lift_by_cues(
     """
     if not values.any():
         return values
-    look = np.argsort(-values, kind="stable")[:_LIFT_LOOK]
-    look = np.sort(look[values[look] > 0.0])
+    look = largest_places(values, _LIFT_LOOK)
+    look = look[values[look] > 0.0]
     lifted = _without_repeats(transcript, look, values)
     asked = query.asked
     if _LIFT_NOW.search(asked):
@@ -14417,14 +14911,12 @@ class Choice:
     Attributes:
         atoms: chosen atoms, oldest first.
         tokens: what they take, quotation included.
-        worth: their relevance, added up.
         certificate: how good the choice is.
         excerpts: parts of long messages that were not chosen, in the room that is left over.
     """
 
     atoms: tuple[Atom, ...] = ()
     tokens: int = 0
-    worth: float = 0.0
     certificate: Certificate | None = None
     excerpts: tuple[Excerpt, ...] = ()
 
@@ -14494,48 +14986,54 @@ def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.
     return weighted
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AtomPool:
+    """Atoms that may be chosen, ascending.
+
+    Attributes:
+        places: shape (n,), where they stand among all atoms.
+        worth: shape (n,), their relevance.
+        cost: shape (n,), their tokens.
+    """
+
+    places: NDArray[np.int64]
+    worth: NDArray[np.float64]
+    cost: NDArray[np.int64]
+
+
 def choose_atoms(
-    request: Request,
-    scored: Scored,
-    start: int,
-    stop: int,
-    budget: int,
-    *,
-    quoted: bool,
-    in_view: Collection[int] = (),
+    request: Request, scored: Scored, pool: AtomPool, budget: int, *, quoted: bool
 ) -> Choice:
     """The knapsack over atoms: the most relevance that fits in the budget.
 
-    Atoms that a flag keeps or leaves out are no candidates, nor are system messages.
-
     Args:
-        start, stop: the atoms of the turns that begin in ``[start, stop)`` are the candidates.
+        pool: the candidates, from ``atom_pool``.
         budget: tokens.
         quoted: whether the choice will stand in a quoted block, which has its own framing.
-        in_view: places of atoms that stand in the view already.
     """
     room = budget - BLOCK_TOKENS if quoted else budget
-    places, worth = _candidate_atoms(request, scored, start, stop, in_view, quoted=quoted)
+    places, worth, cost = pool.places, pool.worth, pool.cost
     if room <= 0 or not len(places):
         return Choice()
-    cost = request.transcript.atom_tokens.view()[places]
-    utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
     if request.acts_by_tools:
         selection = select_for_calls(request, places, worth, cost, room)
     else:
-        selection = select_items(SelectionCandidates.of(utility, cost, room), exponent=0.0)
-    pool = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
+        utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
+        selection = select_plain(utility, cost, room)
     left = budget - BLOCK_TOKENS - int(selection.cost)
-    excerpts, gone = fill_with_excerpts(request, pool, left)
+    parts = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
+    excerpts, gone = fill_with_excerpts(request, parts, left)
     chosen = [k for k in selection.chosen if k not in gone]
     head = BLOCK_TOKENS if excerpts or (quoted and chosen) else 0
-    given = selection.certificate
-    lost = sum(g for k, g in zip(selection.order, selection.gains, strict=True) if k in gone)
+    certificate = selection.certificate
+    if gone:
+        lost = sum(g for k, g in zip(selection.order, selection.gains, strict=True) if k in gone)
+        certificate = replace(certificate, value=max(0.0, certificate.value - lost))
+    atoms = request.transcript.atoms
     return Choice(
-        atoms=tuple(request.transcript.atoms[places[k]] for k in chosen),
+        atoms=tuple([atoms[k] for k in places[chosen].tolist()]),
         tokens=int(cost[chosen].sum()) + sum(e.tokens for e in excerpts) + head,
-        worth=float(worth[chosen].sum()),
-        certificate=replace(given, value=max(0.0, given.value - lost)) if gone else given,
+        certificate=certificate,
         excerpts=excerpts,
     )
 
@@ -14565,49 +15063,63 @@ class WorthCurve:
         return int(self.spent[place]) + BLOCK_TOKENS
 
 
-def worth_curve(
-    request: Request, scored: Scored, start: int, stop: int, in_view: Collection[int] = ()
-) -> WorthCurve:
-    """The curve of the atoms in ``[start, stop)`` that could be quoted."""
-    places, worth = _candidate_atoms(request, scored, start, stop, in_view, quoted=True)
-    cost = request.transcript.atom_tokens.view()[places]
-    order = np.argsort(-price_relevance(worth, cost), kind="stable")
-    return WorthCurve(np.cumsum(cost[order]), np.cumsum(worth[order]))
+def worth_curve(pool: AtomPool) -> WorthCurve:
+    """The curve of some atoms that could be quoted."""
+    order = ascending_order(-price_relevance(pool.worth, pool.cost))
+    return WorthCurve(pool.cost.take(order).cumsum(), pool.worth.take(order).cumsum())
 
 
-def _candidate_atoms(
+def atom_pool(
     request: Request,
     scored: Scored,
     start: int,
     stop: int,
-    in_view: Collection[int],
     *,
     quoted: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Places of the candidates among the atoms, and their relevance; both ascending by place."""
-    transcript = request.transcript
-    first = transcript.atom_first.view()
-    worth = np.zeros(len(first))
-    np.maximum.at(worth, transcript.atom_of_message.view(), scored.values)
-    open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
-    if quoted and worth.size:
-        open_atoms &= worth >= request.settings.recall_floor * worth.max()
+    in_view: Collection[int] = (),
+) -> AtomPool:
+    """The candidates among the atoms of the turns that begin in ``[start, stop)``.
+
+    Atoms that a flag keeps or leaves out are none, nor are system messages.
+
+    Args:
+        start, stop: where turns begin.
+        quoted: whether the choice will stand in a quoted block.
+        in_view: places of atoms that stand in the view already.
+    """
+    transcript, values = request.transcript, scored.values
+    low, high = request.atom_range(start), request.atom_range(stop)
+    if high - low == stop - start:  # each message is an atom
+        worth = values[start:stop]
+    else:
+        holder = transcript.atom_of_message.view()[start:stop]
+        worth = np.zeros(high - low)
+        np.maximum.at(worth, holder - low, values[start:stop])
+    open_atoms = transcript.atom_system.view()[low:high] == 0
+    if quoted and values.size:
+        open_atoms &= worth >= request.settings.recall_floor * values.max()
     if quoted or not request.acts_by_tools:
         open_atoms &= worth > 0
-    open_atoms[list(in_view)] = False
-    dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
-    for i in (*request.kept_by_flag, *dropped):
-        if i < len(scored.values):
-            open_atoms[transcript.atom_of_message.view()[i]] = False
-    places = np.flatnonzero(open_atoms)
+    closed = [*in_view, *(_holders_of_flagged(request))]
+    open_atoms[[k - low for k in closed if low <= k < high]] = False
+    places = open_atoms.nonzero()[0]
     limit = request.settings.max_candidates
     if len(places) > limit:
-        best = np.argsort(-worth[places], kind="stable")[:limit]
-        places = np.sort(places[best])
+        places = places.take(largest_places(worth.take(places), limit))
     if not quoted:
-        whole = [k for k in places.tolist() if not transcript.atoms[k].broken]
+        whole = [k for k in places.tolist() if not transcript.atoms[low + k].broken]
         places = np.array(whole, dtype=np.int64)
-    return places, worth[places]
+    cost = transcript.atom_tokens.view()[low:high]
+    return AtomPool(places + low, worth.take(places), cost.take(places))
+
+
+def _holders_of_flagged(request: Request) -> list[int]:
+    """Places of the atoms that a flag keeps or leaves out."""
+    if not (request.kept_by_flag or request.flags.by_message):
+        return []
+    dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
+    flagged = [i for i in (*request.kept_by_flag, *dropped) if i < request.turn_start]
+    return [int(k) for k in request.transcript.atom_of_message.view()[flagged]]
 
 
 def quotation_of(
@@ -14624,9 +15136,10 @@ def quotation_of(
         Quotation(atom.turn + offset, _speaker(messages[i]), text, i in gists)
         for atom in atoms
         for i in atom.indices
-        if (text := gists.get(i) or spoken_text(messages[i]))
+        if (text := (gists.get(i) if gists else "") or spoken_text(messages[i]))
     ]
-    in_order = all(a.first <= b.first for a, b in pairwise(atoms))
+    places = [atom.first for atom in atoms]
+    in_order = places == sorted(places)
     return quote_block(quotations, in_order=in_order) if quotations else ""
 
 
@@ -14641,13 +15154,14 @@ def most_quoted_tokens(
     A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
     defused tag one more. So a block of thousands of tokens need not be counted anew each time.
     """
-    messages = [i for a in atoms for i in a.indices]
-    whole = sum([request.entries[i].tokens for i in messages if i not in gists])
-    part = sum([GIST_LINE_TOKENS + request.counter.count(gists[i]) for i in messages if i in gists])
-    speakers = [_speaker(m) for m in map(request.messages.__getitem__, messages) if m.name]
-    size = {name: request.counter.count(name) for name in dict.fromkeys(speakers)}
-    named = sum(size[name] for name in speakers)
-    return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(messages) + block.count("\\")
+    quoted = [i for a in atoms for i in a.indices]
+    entries, messages, count = request.entries, request.messages, request.counter.count
+    whole = sum([entries[i].tokens for i in quoted if i not in gists])
+    part = sum([GIST_LINE_TOKENS + count(gists[i]) for i in quoted if i in gists])
+    speakers = [_speaker(messages[i]) for i in quoted if messages[i].name]
+    size = {name: count(name) for name in dict.fromkeys(speakers)}
+    named = sum([size[name] for name in speakers])
+    return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(quoted) + block.count("\\")
 
 
 def _speaker(message: Message) -> str:
@@ -14966,7 +15480,7 @@ class View:
 
 @dataclass(slots=True, kw_only=True)
 class Built:
-    """A view as messages: the slots, their tokens with list framing, what is still wrong.
+    """A view as messages: the slots, their tokens with list framing, what was mended.
 
     ``quoted`` are the input messages in the quoted block, ``gists`` those shown in part there;
     those before ``summed_up`` stand in the summary.
@@ -14974,15 +15488,31 @@ class Built:
 
     slots: list[Slot]
     tokens: int
-    violations: list[Violation]
     mended: list[str]
     quoted: frozenset[int]
     gists: frozenset[int] = frozenset()
     summed_up: int = 0
 
 
-def build_view(request: Request, view: View) -> Built:
-    """Turn a view into messages that the profile accepts, and count them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InPlace:
+    """The part of a view that stands in place, as slots.
+
+    Attributes:
+        slots: in order, before anything is quoted.
+        early: atoms that cannot stand at the head of the list, and are quoted first.
+        broken: atoms of the current turn that cannot stand in any list, and are quoted last.
+        mended: a sentence for each repair.
+    """
+
+    slots: Sequence[Slot]
+    early: Sequence[Atom] = ()
+    broken: Sequence[Atom] = ()
+    mended: Sequence[str] = ()
+
+
+def stand_in_place(request: Request, view: View) -> InPlace:
+    """The slots of what stands in place; it does not depend on what is quoted."""
     maker = SlotMaker(
         raws=request.raws,
         messages=request.messages,
@@ -14996,14 +15526,11 @@ def build_view(request: Request, view: View) -> Built:
         loose_ids=request.loose_ids,
         short_ids=request.settings.rewrite_call_ids,
     )
-    quoted = list(view.quoted)
-    carried = [] if request.profile.alternate else view.carried
-    if not carried:
-        quoted = [*view.carried, *quoted]
     slots: list[Slot] = []
+    broken: list[Atom] = []
+    early: list[Atom] = []
     current = [a for a in request.current_atoms if a.first not in view.left_out]
-    atoms = [*view.in_place, *current]
-    for atom in unrepeated(request, atoms, maker.mended):
+    for atom in unrepeated(request, [*view.in_place, *current], maker.mended):
         plain = maker.plain_slot(atom)
         if plain is not None:
             slots.append(plain)
@@ -15014,22 +15541,33 @@ def build_view(request: Request, view: View) -> Built:
         else:
             maker.mended.append(f"[{atom.first}] left out of the list: {problem}")
             if atom.first >= request.turn_start:
-                quoted.append(atom)
+                broken.append(atom)
     if request.profile.user_first or slots:
-        slots, opening = _without_open_answers(request, slots)
-        quoted = [*opening, *quoted]
-    quoted = [a for a in quoted if _has_words(request, a)]
+        slots, early = _without_open_answers(request, slots)
+    return InPlace(slots=slots, early=early, broken=broken, mended=maker.mended)
+
+
+def build_view(request: Request, view: View, in_place: InPlace | None = None) -> Built:
+    """Turn a view into messages that the profile accepts, and count them.
+
+    Args:
+        in_place: ``stand_in_place`` of this view, if it is at hand.
+    """
+    body = in_place if in_place is not None else stand_in_place(request, view)
+    slots, mended = list(body.slots), list(body.mended)
+    carried = [] if request.profile.alternate else view.carried
+    quoted = [*body.early, *([] if carried else view.carried), *view.quoted, *body.broken]
+    quoted = [a for a in quoted if _has_words(request.messages, a)]
     slots = _with_blocks(request, view, slots, quoted, carried)
     quoted += carried
-    slots = arrange_slots(slots, request.profile, request.read, maker.mended)
-    tokens = _tokens_of(request, slots)
+    slots = arrange_slots(slots, request.profile, request.read, mended)
+    indices = [i for a in quoted for i in a.indices]
     return Built(
         slots=slots,
-        tokens=tokens,
-        violations=check_messages([s.message for s in slots], request.profile),
-        mended=maker.mended,
-        quoted=frozenset(i for a in quoted for i in a.indices),
-        gists=frozenset(i for a in quoted for i in a.indices if i in view.gists),
+        tokens=_tokens_of(request, slots),
+        mended=mended,
+        quoted=frozenset(indices),
+        gists=frozenset([i for i in indices if i in view.gists]),
         summed_up=view.summary.stop if view.summary is not None else 0,
     )
 
@@ -15075,9 +15613,13 @@ def _with_blocks(
     )
 
 
-def _has_words(request: Request, atom: Atom) -> bool:
+def _has_words(messages: Sequence[Message], atom: Atom) -> bool:
     """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
-    return any(spoken_text(request.messages[i]) for i in atom.indices)
+    for i in atom.indices:
+        message = messages[i]
+        if message.text or message.calls or message.media:
+            return True
+    return False
 
 
 def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:
@@ -15096,13 +15638,16 @@ def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[A
 def _tokens_of(request: Request, slots: list[Slot]) -> int:
     """Tokens of the list: by the known bound of a quoted block, exactly if that is too much."""
     counted = LIST_TOKENS if slots else 0
+    raws, entries = request.raws, request.entries
     ours: list[Slot] = []
     for slot in slots:
-        if slot.index is not None and slot.raw is request.raws[slot.index]:
-            counted += request.entries[slot.index].tokens
+        i = slot.index
+        if i is not None and slot.raw is raws[i]:
+            counted += entries[i].tokens
         else:
             ours.append(slot)
-    counted += request.count([s.raw for s in ours if s.most_tokens is None])
+    if ours:
+        counted += request.count([s.raw for s in ours if s.most_tokens is None])
     bounded = [s for s in ours if s.most_tokens is not None]
     most = counted + sum(s.most_tokens or 0 for s in bounded)
     if not bounded or request.allowed is None or most <= request.allowed:
@@ -15156,7 +15701,7 @@ def _all_atoms(request: Request) -> list[Atom]:
     return [*request.atoms_between(0, request.turn_start), *request.current_atoms]
 
 
-def fates_of(request: Request, built: Built) -> Mapping[int, Fate]:
+def fates_of(built: Built) -> dict[int, Fate]:
     """The fate of every input message that is in the output in some form."""
     fates: dict[int, Fate] = dict.fromkeys(_summed_up(request, built), Fate.SUMMARISED)
     fates.update(dict.fromkeys(built.quoted, Fate.RECALLED))
@@ -15244,11 +15789,14 @@ def fit_view(request: Request, view: View) -> Built:
     The view is changed in place, so that the report says what was sent. The result may still be
     over the budget: then the current turn alone is too large.
     """
-    built = build_view(request, view)
+    in_place, body = list(view.in_place), stand_in_place(request, view)
+    built = build_view(request, view, body)
     while request.allowed is not None and built.tokens > request.allowed:
         if not _give_way(request, view, built.tokens - request.allowed):
             break
-        built = build_view(request, view)
+        if view.in_place != in_place:
+            in_place, body = list(view.in_place), stand_in_place(request, view)
+        built = build_view(request, view, body)
     return built
 
 
@@ -16125,315 +16673,6 @@ def nothing_to_change(request: Request) -> bool:
     if request.settings.rewrite_call_ids and check_call_ids(request.messages, request.profile):
         return False
     return not check_messages(request.messages, request.profile)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.usage_factor: How far our count of the last request was off, from what the provider reported of it.
-
-COUNTED_KEY = "eunoe_counted"
-# A factor that moved a little with every report would move the cut, and cost the prompt cache.
-_STEPS_OF_ONE = 20
-_LEAST_ANSWER = 16
-_NEAR = 1.1
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """A request chosen anew: tokens that are sent, and whether that is the whole chat."""
-
-    tokens: int
-    whole: bool
-
-
-Replay = Callable[[Conversation, float], Replayed]
-
-
-@dataclass(frozen=True, slots=True)
-class UsageReading:
-    """What a report says of our count.
-
-    Attributes:
-        factor: provider's tokens for each of ours, in steps of 0.05, rounded up, in [1, 2]. Where
-            the provider counts fewer it is 1: reports may leave cached tokens out, and too large a
-            request is refused, while room that stays unused only costs a little.
-        warnings: why the report was not used, a sentence each.
-    """
-
-    factor: float = 1.0
-    warnings: tuple[str, ...] = ()
-
-
-def read_usage_factor(
-    usage: Mapping[str, Any] | None,
-    conversation: Conversation,
-    replay: Replay,
-    count_answer: Callable[[Mapping[str, Any]], int],
-) -> UsageReading:
-    """The factor by which the allowed tokens of this request are to be divided.
-
-    Args:
-        usage: what the provider reported for the last request; None or empty for nothing.
-        conversation: of this request.
-        replay: what is sent of a conversation under a factor.
-        count_answer: our count of an answer's text and calls.
-    """
-    if not usage:
-        return UsageReading()
-    read = read_usage(usage)
-    prompt = context_tokens(usage, read)
-    if read is None or not prompt:
-        return UsageReading(warnings=("usage tells no size of a prompt: it was not used",))
-    read = replace(read, prompt=prompt)
-    told = usage.get(COUNTED_KEY)
-    if isinstance(told, int) and not isinstance(told, bool) and told > 0:
-        return _reading_of(read, told)
-    place = _last_request(conversation)
-    if place is None:
-        return UsageReading()
-    before = Conversation(conversation.raw[:place], conversation.session_id)
-    try:
-        counted = replay(before, 1.0).tokens
-        if not replay(before, CALIBRATION_HIGHEST).whole:  # under another factor it was another one
-            ratio = _answer_ratio(usage, read, count_answer(conversation.raw[place]))
-            counted = _counted_under(before, replay, read, ratio, counted)
-    except BudgetError:
-        return UsageReading()  # it was sent in another way, if at all
-    return _reading_of(read, counted)
-
-
-def _reading_of(read: Usage, counted: int) -> UsageReading:
-    ratios = Calibration().learn(counted, read).ratios
-    if ratios:
-        return UsageReading(_stepped_up(ratios[0]))
-    if min(counted, read.prompt) < max(counted, read.prompt) // 4:
-        far = f"usage reports {read.prompt} tokens where {counted} were counted: it was not used"
-        return UsageReading(warnings=(far,))
-    return UsageReading()
-
-
-def _stepped_up(ratio: float) -> float:
-    steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
-    return min(CALIBRATION_HIGHEST, max(1.0, steps / _STEPS_OF_ONE))
-
-
-def _last_request(conversation: Conversation) -> int | None:
-    """Place of the newest answer, before which the last request ended; None if there was none."""
-    raw = conversation.raw
-    place = next((i for i in range(len(raw) - 1, -1, -1) if raw[i].get("role") == "assistant"), 0)
-    asked = any(message.get("role") == "user" for message in raw[:place])
-    return place if asked else None
-
-
-def _answer_ratio(usage: Mapping[str, Any], read: Usage, counted: int) -> float | None:
-    """Provider's tokens for each of ours, by the answer; None if it says little."""
-    hidden = 0
-    for holder in ("completion_tokens_details", "output_tokens_details", "output_token_details"):
-        details = usage.get(holder)
-        if isinstance(details, Mapping):
-            for name in ("reasoning_tokens", "reasoning"):
-                value = details.get(name)
-                hidden = max(hidden, value if type(value) is int else 0)
-    written = read.completion - hidden
-    if min(written, counted) < _LEAST_ANSWER:
-        return None
-    ratio = written / counted
-    return ratio if 1 / CALIBRATION_HIGHEST <= ratio <= CALIBRATION_HIGHEST else None
-
-
-def _counted_under(
-    before: Conversation, replay: Replay, read: Usage, ratio: float | None, plain: int
-) -> int:
-    """Our count of what was sent, where that depends on the factor that was in force.
-
-    Without a word of the answer none is taken to have been. Else the one counts that agrees with
-    it best: none, or one near the answer's own; if none does, the answer's ratio does.
-    """
-    if ratio is None:
-        return plain
-    near = _stepped_up(ratio)
-    candidates = {plain}
-    for factor in (near - 1 / _STEPS_OF_ONE, near, near + 1 / _STEPS_OF_ONE):
-        if 1.0 < factor <= CALIBRATION_HIGHEST:
-            candidates.add(replay(before, round(factor, 2)).tokens)
-    best = min(sorted(candidates), key=lambda n: abs(math.log(read.prompt / n / ratio)))
-    away = read.prompt / best / ratio
-    return best if 1 / _NEAR <= away <= _NEAR else math.ceil(read.prompt / ratio)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.result: What comes back from a request.
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class OrchestratorResult:
-    """The list to send, where each message of it comes from, and the account.
-
-    What only some callers look at is made when it is looked at.
-
-    Attributes:
-        conversation: ``conversation.to_openai_messages()`` is ready to send.
-        report: what was kept, recalled, shortened and left out, and why.
-        place, foresee: make ``placements`` and ``forecast``.
-        due: the summary that should be written now, where the orchestrator does not do so itself:
-            see ``ContextOrchestrator.write_summary``.
-        sent: where the window begins that was sent; None if the whole chat was.
-    """
-
-    conversation: Conversation
-    report: Report
-    place: Callable[[], tuple[Placement, ...]]
-    foresee: Callable[[], RequestForecast]
-    due: SummaryJob | None = None
-    sent: SentWindow | None = None
-
-    @cached_property
-    def placements(self) -> tuple[Placement, ...]:
-        """One for each message of the list to send."""
-        return self.place()
-
-    @cached_property
-    def forecast(self) -> RequestForecast:
-        """What the list will take, beside two other ways; see ``enter_requests``."""
-        return self.foresee()
-
-    def reported(self, usage: Mapping[str, Any]) -> dict[str, Any]:
-        """The provider's report of this request, with our count of it: ``usage`` of the next."""
-        return {**usage, COUNTED_KEY: self.report.tokens_after}
-
-    @property
-    def token_count(self) -> int:
-        """Tokens of the list to send, framing and tools included."""
-        return self.report.tokens_after
-
-
-def placements_of(
-    conversation: Conversation, slots: Sequence[Slot] | None
-) -> tuple[Placement, ...]:
-    """Where each message of the output comes from; without slots the input went through whole."""
-    if slots is None:
-        return tuple(Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw))
-    return tuple(
-        Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate) for s in slots
-    )
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.observing: Telling an observer what became of a request; nothing of it reaches the request.
-
-class StageClock:
-    """The time that stages take; a stage met again adds to its time."""
-
-    def __init__(self) -> None:
-        self.milliseconds: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def mark(self, stage: str) -> None:
-        """A stage has ended."""
-        now = time.perf_counter()
-        taken = 1000 * (now - self._last)
-        self.milliseconds[stage] = self.milliseconds.get(stage, 0.0) + taken
-        self._last = now
-
-
-def no_mark(stage: str) -> None:
-    """Where nobody observes."""
-
-
-class ObserverDesk:
-    """Makes the event of each request and hands it over. Safe across threads.
-
-    Args:
-        observer: is told; a fault of its own is logged by its class, never raised.
-        prices: of models.
-    """
-
-    def __init__(self, observer: Observer, prices: PriceLookup) -> None:
-        self.observer = observer
-        self._prices = prices
-        self._lists = SentLists()
-
-    def tell(
-        self,
-        result: OrchestratorResult,
-        given: Sequence[Mapping[str, Any]],
-        *,
-        tools: object = None,
-        model_id: str | None = None,
-        session_id: str = "",
-        milliseconds: Mapping[str, float] | None = None,
-    ) -> None:
-        """Tell of one request.
-
-        Args:
-            result: of the request.
-            given: its messages before anything was chosen.
-            tools: schemas sent along.
-            model_id: the model.
-            session_id: the chat; what was sent before is known of chats with a name alone.
-            milliseconds: that each stage took.
-        """
-        try:
-            lost = cache_lost(self._lists, result, given, tools, model_id, session_id)
-            report = replace(result.report, cache_lost=lost)
-            event = request_event(
-                result, report, self._prices, model_id, session_id, milliseconds or {}
-            )
-            self.observer.observe(event)
-        except Exception as error:
-            logger.warning("the observer failed: %s", type(error).__name__)
-
-
-def request_event(
-    result: OrchestratorResult,
-    report: Report,
-    prices: PriceLookup,
-    model_id: str | None,
-    session_id: str,
-    milliseconds: Mapping[str, float],
-) -> RequestEvent:
-    """What an observer is told of a request; ``report`` may say more than that of the result."""
-    entry = enter_requests([result.forecast], model_id=model_id, prices=prices)
-    return RequestEvent(
-        report=report,
-        model_id=model_id or "",
-        session_id=session_id,
-        forecast=_forecast_figures(result),
-        ledger=entry.flat(),
-        milliseconds=dict(milliseconds),
-    )
-
-
-def cache_lost(
-    lists: SentLists,
-    result: OrchestratorResult,
-    given: Sequence[Mapping[str, Any]],
-    tools: object,
-    model_id: str | None,
-    session_id: str,
-    *,
-    remember: bool = True,
-) -> str:
-    """Why the provider must read anew what it had read before; empty if eunoe or nothing is why."""
-    if not session_id:
-        return ""
-    report = result.report
-    now = sent_list(
-        given,
-        result.placements,
-        report.decisions.sizes,
-        tools=tools,
-        tool_tokens=report.tool_tokens,
-    )
-    outlook = lists.follow(session_id, now, model_id=model_id or "", remember=remember)
-    return outlook.bust.describe() if outlook.bust is not None else ""
-
-
-def _forecast_figures(result: OrchestratorResult) -> dict[str, int]:
-    forecast = result.forecast
-    figures: dict[str, int] = {}
-    for name in ("sent", "untouched", "window"):
-        prompt = getattr(forecast, name)
-        figures |= {name: prompt.prompt, f"{name}_repeated": prompt.repeated}
-    return figures
 
 
 # --------------------------------------------------------------------------------------------------
@@ -18648,6 +18887,7 @@ _ALL_WORTH = 0.99
 """The same for a light recall of any size."""
 _LEAST_WANTED = 800
 """Tokens that a recall may always take: so few cost little, and what is hard to find is there."""
+_CUTS_REMEMBERED = 8
 
 
 def stable_view(request: Request) -> View:
@@ -18656,7 +18896,7 @@ def stable_view(request: Request) -> View:
     marks, aside = _water_marks(request, forced)
     size = len(request.entries)
     asked = min(size, (request.question or request.turn_start) + 1)
-    window = replay_window(request.timeline, marks, start=0, after=0, stop=asked)
+    window = _replayed(request, marks, asked)
     carried = _carry_over(request, marks, window.start)
     floor = context_start(request)
     recalled, view = Choice(), View(in_place=[])
@@ -18734,6 +18974,19 @@ def _changed(request: Request, view: View) -> bool:
     return now is not None and request.transcript.sent.was_otherwise(request.asked_as, now)
 
 
+def _replayed(request: Request, marks: WaterMarks, asked: int) -> WindowStart:
+    """Where the window begins; the replay goes on from the last cut that is known."""
+    known = request.transcript.cuts
+    start, after = known.pop(marks, (0, 0))
+    window = replay_window(request.timeline, marks, start=start, after=after, stop=asked)
+    if window.settled[1] < request.turn_start:
+        start, after = window.settled
+    known[marks] = start, after
+    if len(known) > _CUTS_REMEMBERED:
+        del known[next(iter(known))]
+    return window
+
+
 @dataclass(frozen=True, slots=True)
 class _CarriedOver:
     """What a cut at ``start`` carries over, and its tokens in the view."""
@@ -18808,20 +19061,22 @@ def _recall_beside(
     if need.depth == "none" or need.scored is None:
         return Choice(), window
     room, in_view = marks.room - carried.tokens, _places_of(request, carried.atoms)
-    curve = worth_curve(request, need.scored, 0, window.start, in_view)
+    candidates = partial(atom_pool, request, need.scored, 0, quoted=True, in_view=in_view)
+    pool = candidates(window.start)
+    curve = worth_curve(pool)
     wanted = _wanted_tokens(request, curve, marks, asked)
     free = min(wanted, room - request.timeline.used(window.start, asked))
-    choose = partial(choose_atoms, request, need.scored, 0, quoted=True, in_view=in_view)
+    choose = partial(choose_atoms, request, need.scored, quoted=True)
     if need.depth == "light" or free >= wanted:
-        return choose(window.start, free), window
+        return choose(pool, free), window
     shrunk = newest_that_fit(request.timeline, room - wanted, asked)
     large = 2 * free >= request.settings.recall_tokens
     enough = curve.within(free) >= (_ENOUGH_WORTH if large else _ALL_WORTH) * curve.within(wanted)
     if shrunk <= window.start or enough:
-        return choose(window.start, free), window
+        return choose(pool, free), window
     left = room - request.timeline.used(shrunk, asked)
     most = max(wanted, min(left, request.settings.recall_tokens))
-    return _given_back(request, choose(shrunk, most), room, shrunk, asked)
+    return _given_back(request, choose(candidates(shrunk), most), room, shrunk, asked)
 
 
 def _places_of(request: Request, atoms: Sequence[Atom]) -> list[int]:
@@ -18905,7 +19160,8 @@ def relevance_view(request: Request) -> View:
     budget = free_room(request, forced) - current
     quoted = request.profile.alternate
     start = context_start(request)
-    choice = choose_atoms(request, scored, start, request.turn_start, budget, quoted=quoted)
+    pool = atom_pool(request, scored, start, request.turn_start, quoted=quoted)
+    choice = choose_atoms(request, scored, pool, budget, quoted=quoted)
     if not choice.tokens:
         view = window_view(request)
         view.scored, view.recall_reason = scored, "nothing resembles the question: recency fallback"
@@ -18965,42 +19221,80 @@ _NO_WORDS = "a flag keeps it, but its turn is cut and there are no words to quot
 _NO_ROOM = "a flag keeps it, but the budget has no room for it"
 
 
-def make_report(
-    request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
-) -> Report:
-    """The report; totals that the caller knows better (tools, limits) are filled in there.
+class _MessageSizes(Sequence[int]):
+    """Tokens of each message, worked out when looked at.
 
     Args:
+        before: tokens before each finished message, the end included, shape (n + 1,).
+        newest: tokens of the others.
+    """
+
+    __slots__ = ("_before", "_newest")
+
+    def __init__(self, before: NDArray[np.int64], newest: Sequence[int]) -> None:
+        self._before, self._newest = before, newest
+
+    def __len__(self) -> int:
+        return len(self._before) - 1 + len(self._newest)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[int]: ...
+    def __getitem__(self, index: int | slice) -> int | list[int]:
+        places = range(len(self))[index]
+        return self._size(places) if isinstance(places, int) else [*map(self._size, places)]
+
+    def _size(self, place: int) -> int:
+        finished = len(self._before) - 1
+        if place >= finished:
+            return self._newest[place - finished]
+        return int(self._before[place + 1] - self._before[place])
+
+
+def make_report(
+    request: Request,
+    asked: AskedRequest,
+    view: View | None,
+    built: Built | None,
+    overrun: Overrun | None,
+    before: int,
+) -> Report:
+    """The account of a request.
+
+    Args:
+        asked: what was asked of it.
         view, built: None if the input went through as it was.
         overrun: what did not fit, if it went on anyway.
         before: tokens of the input, list framing included.
     """
-    before_each = request.transcript.tokens_before.view()
-    newest = np.array([e.tokens for e in request.entries[request.turn_start :]], dtype=np.int64)
-    tokens: Sequence[int] = np.concatenate([np.diff(before_each), newest])  # type: ignore[assignment]
+    newest = [e.tokens for e in request.entries[request.turn_start :]]
+    sizes = _MessageSizes(request.transcript.tokens_before.view(), newest)
     counter, size = request.counter, len(request.entries)
-    fates = (
-        dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
-    )
-    lost = sorted(i for i in request.kept_by_flag if i not in fates)
-    mute = {i for i in lost if not spoken_text(request.messages[i])}
-    reasons = {
-        **(view.reasons if view else {}),
-        **{i: _NO_WORDS if i in mute else _NO_ROOM for i in lost},
-    }
-    lost = [i for i in lost if i not in mute]
+    fates = dict.fromkeys(range(size), Fate.KEPT) if built is None else fates_of(built)
+    reasons = view.reasons if view is not None else {}
+    lost: list[int] = []
+    if request.kept_by_flag:
+        lost = sorted(i for i in request.kept_by_flag if i not in fates)
+        mute = {i for i in lost if not spoken_text(request.messages[i])}
+        reasons = {**reasons, **{i: _NO_WORDS if i in mute else _NO_ROOM for i in lost}}
+        lost = [i for i in lost if i not in mute]
     scored = view.scored if view is not None else None
     scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
     return Report(
-        decisions=DecisionList(tokens, fates, scores, reasons),
-        tokens_before=before,
-        tokens_after=before if built is None else built.tokens,
-        budget=0,
+        decisions=DecisionList(sizes, fates, scores, reasons),
+        tokens_before=before + asked.tool_tokens,
+        tokens_after=(before if built is None else built.tokens) + asked.tool_tokens,
+        budget=asked.limit,
+        tool_tokens=asked.tool_tokens,
+        reserve=asked.reserve,
+        calibrated=asked.factor,
+        policy=asked.policy,
         tokenizer=counter.name,
         estimated=not counter.exact,
         profile=request.profile.name,
         cut=view.cut if view else None,
-        recalled=sum(1 for f in fates.values() if f is Fate.RECALLED),
+        recalled=0 if built is None else [*fates.values()].count(Fate.RECALLED),
         recall_reason=view.recall_reason if view else "",
         certificate=view.certificate if view else None,
         mended=tuple(built.mended) if built else (),
@@ -19011,10 +19305,15 @@ def make_report(
             *_lost_by_size(lost),
             *_over_budget(overrun),
         ),
-        violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
+        violations=() if built is None else _still_broken(request, built),
         truncated=view.truncated if view else False,
         infeasible=overrun,
     )
+
+
+def _still_broken(request: Request, built: Built) -> tuple[str, ...]:
+    found = check_messages([s.message for s in built.slots], request.profile)
+    return tuple(f"[{v.index}] {v.message}" for v in found)
 
 
 def _over_budget(overrun: Overrun | None) -> tuple[str, ...]:
@@ -19301,48 +19600,6 @@ def _clip_one(request: Request, view: View, i: int, target: int) -> int:
 OnOverflow = Literal["raise", "truncate", "keep"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedRequest:
-    """What a caller asks of a request, beside the chat.
-
-    Attributes:
-        policy: that chooses.
-        profile: whose rules the list must pass.
-        counter: counts tokens.
-        limit: tokens allowed in all, as the provider counts them; 0 for no limit.
-        tool_tokens: of these, the tools' schemas, by our count.
-        reserve: of these, left for the answer.
-        factor: provider's tokens for each that we count.
-        chat: whose labels count that were made ahead; empty for none.
-        expired: whether the time for scoring is over.
-        notes: for the report's warnings.
-        mark: told when a stage has ended, for an observer.
-    """
-
-    policy: str
-    profile: ProviderProfile
-    counter: TokenCounter
-    limit: int
-    tool_tokens: int
-    reserve: int
-    chat: str
-    expired: Callable[[], bool]
-    factor: float = 1.0
-    notes: tuple[str, ...] = ()
-    mark: Callable[[str], None] = no_mark
-
-    @property
-    def room(self) -> int | None:
-        """Tokens for messages and list framing, by our count; None without a limit."""
-        if not self.limit:
-            return None
-        return max(0, math.floor((self.limit - self.reserve) / self.factor) - self.tool_tokens)
-
-    def in_all(self, tokens: int) -> int:
-        """Tokens of messages as the provider counts all of the request, the answer's included."""
-        return math.ceil((tokens + self.tool_tokens) * self.factor) + self.reserve
-
-
 def answer_request(
     conversation: Conversation, request: Request, asked: AskedRequest, on_overflow: OnOverflow
 ) -> OrchestratorResult:
@@ -19371,17 +19628,7 @@ def answer_request(
             raise BudgetError(asked.in_all(error.needed), asked.limit) from None
         if overrun is not None:
             overrun = Overrun(needed=asked.in_all(overrun.needed), allowed=asked.limit)
-    report = make_report(request, view, built, overrun, before)
-    report = replace(
-        report,
-        policy=asked.policy,
-        budget=asked.limit,
-        tool_tokens=asked.tool_tokens,
-        reserve=asked.reserve,
-        calibrated=asked.factor,
-        tokens_before=before + asked.tool_tokens,
-        tokens_after=report.tokens_after + asked.tool_tokens,
-    )
+    report = make_report(request, asked, view, built, overrun, before)
     sent, slots = conversation, built.slots if built is not None else None
     if slots is not None:
         sent = Conversation(tuple(s.raw for s in slots), conversation.session_id)
@@ -19807,7 +20054,8 @@ class ContextOrchestrator:
             if flags.now.target or flags.now.full:
                 least = asked.in_all(forced_tokens(transcript, newest))
                 limit = limit_by_flags(limit, flags.now, self._flag_cap, least)
-            asked = replace(asked, limit=limit, policy=flags.now.policy or asked.policy)
+            if limit != asked.limit or flags.now.policy:
+                asked = replace(asked, limit=limit, policy=flags.now.policy or asked.policy)
             request = Request(
                 raws=flags.raws,
                 entries=flags.entries,

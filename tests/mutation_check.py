@@ -43,6 +43,7 @@ TABLES = {
     "carrying": ["tests/core/pipeline/test_carrying.py"],
     "stable": ["tests/core/pipeline/test_carrying.py", "tests/property/test_prefix.py"],
     "answering": ["tests/core/pipeline/test_fitting.py"],
+    "asking": ["tests/core/pipeline/test_fitting.py"],
 }
 PIPELINE = [
     f"tests/core/pipeline/test_{name}.py"
@@ -141,7 +142,7 @@ MUTANTS = [
     ),
     *mutants_of(
         "stages/validity",
-        ("unknown roles", "if m.shape.problem or m.role not in KNOWN_ROLES", "if m.shape.problem"),
+        ("unknown roles", "if m.role not in _ROLES or m.shape.problem", "if m.shape.problem"),
         (
             "orphans at the start",
             'yield Violation("orphan", i, f"a result',
@@ -410,9 +411,12 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
-        "pipeline/answering",
+        "pipeline/asking",
         ("tools take room", "/ self.factor) - self.tool_tokens)", "/ self.factor))"),
         ("the reserve takes room", "(self.limit - self.reserve)", "(self.limit)"),
+    ),
+    *mutants_of(
+        "pipeline/answering",
         (
             "errors count tools and reserve",
             "BudgetError(asked.in_all(error.needed), asked.limit)",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from eunoe.domain.conversation import Conversation
-from eunoe.pipeline.answering import AskedRequest
+from eunoe.pipeline.asking import AskedRequest
 from eunoe.pipeline.memory import count_entries
 from eunoe.pipeline.observing import no_mark
 from eunoe.pipeline.result import OrchestratorResult

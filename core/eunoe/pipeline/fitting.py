@@ -7,7 +7,7 @@ from dataclasses import replace
 from eunoe.domain.atom import Atom
 from eunoe.domain.report import Cut
 from eunoe.pipeline.request import Request
-from eunoe.pipeline.view import Built, View, build_view
+from eunoe.pipeline.view import Built, View, build_view, stand_in_place
 
 
 def fit_view(request: Request, view: View) -> Built:
@@ -16,11 +16,14 @@ def fit_view(request: Request, view: View) -> Built:
     The view is changed in place, so that the report says what was sent. The result may still be
     over the budget: then the current turn alone is too large.
     """
-    built = build_view(request, view)
+    in_place, body = list(view.in_place), stand_in_place(request, view)
+    built = build_view(request, view, body)
     while request.allowed is not None and built.tokens > request.allowed:
         if not _give_way(request, view, built.tokens - request.allowed):
             break
-        built = build_view(request, view)
+        if view.in_place != in_place:
+            in_place, body = list(view.in_place), stand_in_place(request, view)
+        built = build_view(request, view, body)
     return built
 
 

@@ -16,6 +16,7 @@ from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.cues import CUE_ANAPHOR, CUE_HISTORY
 from eunoe.stages.scoring.profile import Relevance
 from eunoe.stages.scoring.words import look_up_words, split_words
+from eunoe.stages.selection.ordering import largest_places
 from eunoe.stages.structure.ghost import GHOST_TURNS, ghost_weights
 from eunoe.stages.structure.supersede import discount_superseded, superseded
 
@@ -49,8 +50,8 @@ def lift_by_cues(
     """
     if not values.any():
         return values
-    look = np.argsort(-values, kind="stable")[:_LIFT_LOOK]
-    look = np.sort(look[values[look] > 0.0])
+    look = largest_places(values, _LIFT_LOOK)
+    look = look[values[look] > 0.0]
     lifted = _without_repeats(transcript, look, values)
     asked = query.asked
     if _LIFT_NOW.search(asked):

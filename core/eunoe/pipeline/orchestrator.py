@@ -22,8 +22,9 @@ from eunoe.domain.ports import (
 from eunoe.domain.profile import profile_of
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import make_advisers
-from eunoe.pipeline.answering import AskedRequest, OnOverflow, answer_request
+from eunoe.pipeline.answering import OnOverflow, answer_request
 from eunoe.pipeline.arguments import check_parts, check_request
+from eunoe.pipeline.asking import AskedRequest
 from eunoe.pipeline.correcting import corrected_by_usage
 from eunoe.pipeline.forecasting import allowed_by_price
 from eunoe.pipeline.ground import limit_by_flags, model_counter, settings_by_flags
@@ -253,7 +254,8 @@ class ContextOrchestrator:
             if flags.now.target or flags.now.full:
                 least = asked.in_all(forced_tokens(transcript, newest))
                 limit = limit_by_flags(limit, flags.now, self._flag_cap, least)
-            asked = replace(asked, limit=limit, policy=flags.now.policy or asked.policy)
+            if limit != asked.limit or flags.now.policy:
+                asked = replace(asked, limit=limit, policy=flags.now.policy or asked.policy)
             request = Request(
                 raws=flags.raws,
                 entries=flags.entries,

@@ -20,7 +20,7 @@ from eunoe.pipeline.in_place import (
 )
 from eunoe.pipeline.presets.reading import read_preset_chat
 from eunoe.pipeline.presets.registry import BLOCK_PRESETS, PRESETS, WORD_PRESETS
-from eunoe.pipeline.recall import Scored, choose_atoms, score_history
+from eunoe.pipeline.recall import Scored, atom_pool, choose_atoms, score_history
 from eunoe.pipeline.request import Request
 from eunoe.pipeline.stable import stable_view
 from eunoe.pipeline.view import View
@@ -77,7 +77,8 @@ def relevance_view(request: Request) -> View:
     budget = free_room(request, forced) - current
     quoted = request.profile.alternate
     start = context_start(request)
-    choice = choose_atoms(request, scored, start, request.turn_start, budget, quoted=quoted)
+    pool = atom_pool(request, scored, start, request.turn_start, quoted=quoted)
+    choice = choose_atoms(request, scored, pool, budget, quoted=quoted)
     if not choice.tokens:
         view = window_view(request)
         view.scored, view.recall_reason = scored, "nothing resembles the question: recency fallback"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -28,8 +27,8 @@ from eunoe.stages.scoring.adjusting import (
 )
 from eunoe.stages.scoring.price import price_relevance
 from eunoe.stages.scoring.profile import Relevance
-from eunoe.stages.selection.candidates import SelectionCandidates
-from eunoe.stages.selection.selecting import select_items
+from eunoe.stages.selection.ordering import ascending_order, largest_places
+from eunoe.stages.selection.selecting import select_plain
 
 GIST_LINE_TOKENS = 8
 """Tokens of the line of a message shown in part, beyond text and name, at most."""
@@ -60,14 +59,12 @@ class Choice:
     Attributes:
         atoms: chosen atoms, oldest first.
         tokens: what they take, quotation included.
-        worth: their relevance, added up.
         certificate: how good the choice is.
         excerpts: parts of long messages that were not chosen, in the room that is left over.
     """
 
     atoms: tuple[Atom, ...] = ()
     tokens: int = 0
-    worth: float = 0.0
     certificate: Certificate | None = None
     excerpts: tuple[Excerpt, ...] = ()
 
@@ -137,48 +134,54 @@ def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.
     return weighted
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AtomPool:
+    """Atoms that may be chosen, ascending.
+
+    Attributes:
+        places: shape (n,), where they stand among all atoms.
+        worth: shape (n,), their relevance.
+        cost: shape (n,), their tokens.
+    """
+
+    places: NDArray[np.int64]
+    worth: NDArray[np.float64]
+    cost: NDArray[np.int64]
+
+
 def choose_atoms(
-    request: Request,
-    scored: Scored,
-    start: int,
-    stop: int,
-    budget: int,
-    *,
-    quoted: bool,
-    in_view: Collection[int] = (),
+    request: Request, scored: Scored, pool: AtomPool, budget: int, *, quoted: bool
 ) -> Choice:
     """The knapsack over atoms: the most relevance that fits in the budget.
 
-    Atoms that a flag keeps or leaves out are no candidates, nor are system messages.
-
     Args:
-        start, stop: the atoms of the turns that begin in ``[start, stop)`` are the candidates.
+        pool: the candidates, from ``atom_pool``.
         budget: tokens.
         quoted: whether the choice will stand in a quoted block, which has its own framing.
-        in_view: places of atoms that stand in the view already.
     """
     room = budget - BLOCK_TOKENS if quoted else budget
-    places, worth = _candidate_atoms(request, scored, start, stop, in_view, quoted=quoted)
+    places, worth, cost = pool.places, pool.worth, pool.cost
     if room <= 0 or not len(places):
         return Choice()
-    cost = request.transcript.atom_tokens.view()[places]
-    utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
     if request.acts_by_tools:
         selection = select_for_calls(request, places, worth, cost, room)
     else:
-        selection = select_items(SelectionCandidates.of(utility, cost, room), exponent=0.0)
-    pool = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
+        utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
+        selection = select_plain(utility, cost, room)
     left = budget - BLOCK_TOKENS - int(selection.cost)
-    excerpts, gone = fill_with_excerpts(request, pool, left)
+    parts = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
+    excerpts, gone = fill_with_excerpts(request, parts, left)
     chosen = [k for k in selection.chosen if k not in gone]
     head = BLOCK_TOKENS if excerpts or (quoted and chosen) else 0
-    given = selection.certificate
-    lost = sum(g for k, g in zip(selection.order, selection.gains, strict=True) if k in gone)
+    certificate = selection.certificate
+    if gone:
+        lost = sum(g for k, g in zip(selection.order, selection.gains, strict=True) if k in gone)
+        certificate = replace(certificate, value=max(0.0, certificate.value - lost))
+    atoms = request.transcript.atoms
     return Choice(
-        atoms=tuple(request.transcript.atoms[places[k]] for k in chosen),
+        atoms=tuple([atoms[k] for k in places[chosen].tolist()]),
         tokens=int(cost[chosen].sum()) + sum(e.tokens for e in excerpts) + head,
-        worth=float(worth[chosen].sum()),
-        certificate=replace(given, value=max(0.0, given.value - lost)) if gone else given,
+        certificate=certificate,
         excerpts=excerpts,
     )
 
@@ -208,49 +211,63 @@ class WorthCurve:
         return int(self.spent[place]) + BLOCK_TOKENS
 
 
-def worth_curve(
-    request: Request, scored: Scored, start: int, stop: int, in_view: Collection[int] = ()
-) -> WorthCurve:
-    """The curve of the atoms in ``[start, stop)`` that could be quoted."""
-    places, worth = _candidate_atoms(request, scored, start, stop, in_view, quoted=True)
-    cost = request.transcript.atom_tokens.view()[places]
-    order = np.argsort(-price_relevance(worth, cost), kind="stable")
-    return WorthCurve(np.cumsum(cost[order]), np.cumsum(worth[order]))
+def worth_curve(pool: AtomPool) -> WorthCurve:
+    """The curve of some atoms that could be quoted."""
+    order = ascending_order(-price_relevance(pool.worth, pool.cost))
+    return WorthCurve(pool.cost.take(order).cumsum(), pool.worth.take(order).cumsum())
 
 
-def _candidate_atoms(
+def atom_pool(
     request: Request,
     scored: Scored,
     start: int,
     stop: int,
-    in_view: Collection[int],
     *,
     quoted: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Places of the candidates among the atoms, and their relevance; both ascending by place."""
-    transcript = request.transcript
-    first = transcript.atom_first.view()
-    worth = np.zeros(len(first))
-    np.maximum.at(worth, transcript.atom_of_message.view(), scored.values)
-    open_atoms = (first >= start) & (first < stop) & (transcript.atom_system.view() == 0)
-    if quoted and worth.size:
-        open_atoms &= worth >= request.settings.recall_floor * worth.max()
+    in_view: Collection[int] = (),
+) -> AtomPool:
+    """The candidates among the atoms of the turns that begin in ``[start, stop)``.
+
+    Atoms that a flag keeps or leaves out are none, nor are system messages.
+
+    Args:
+        start, stop: where turns begin.
+        quoted: whether the choice will stand in a quoted block.
+        in_view: places of atoms that stand in the view already.
+    """
+    transcript, values = request.transcript, scored.values
+    low, high = request.atom_range(start), request.atom_range(stop)
+    if high - low == stop - start:  # each message is an atom
+        worth = values[start:stop]
+    else:
+        holder = transcript.atom_of_message.view()[start:stop]
+        worth = np.zeros(high - low)
+        np.maximum.at(worth, holder - low, values[start:stop])
+    open_atoms = transcript.atom_system.view()[low:high] == 0
+    if quoted and values.size:
+        open_atoms &= worth >= request.settings.recall_floor * values.max()
     if quoted or not request.acts_by_tools:
         open_atoms &= worth > 0
-    open_atoms[list(in_view)] = False
-    dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
-    for i in (*request.kept_by_flag, *dropped):
-        if i < len(scored.values):
-            open_atoms[transcript.atom_of_message.view()[i]] = False
-    places = np.flatnonzero(open_atoms)
+    closed = [*in_view, *(_holders_of_flagged(request))]
+    open_atoms[[k - low for k in closed if low <= k < high]] = False
+    places = open_atoms.nonzero()[0]
     limit = request.settings.max_candidates
     if len(places) > limit:
-        best = np.argsort(-worth[places], kind="stable")[:limit]
-        places = np.sort(places[best])
+        places = places.take(largest_places(worth.take(places), limit))
     if not quoted:
-        whole = [k for k in places.tolist() if not transcript.atoms[k].broken]
+        whole = [k for k in places.tolist() if not transcript.atoms[low + k].broken]
         places = np.array(whole, dtype=np.int64)
-    return places, worth[places]
+    cost = transcript.atom_tokens.view()[low:high]
+    return AtomPool(places + low, worth.take(places), cost.take(places))
+
+
+def _holders_of_flagged(request: Request) -> list[int]:
+    """Places of the atoms that a flag keeps or leaves out."""
+    if not (request.kept_by_flag or request.flags.by_message):
+        return []
+    dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
+    flagged = [i for i in (*request.kept_by_flag, *dropped) if i < request.turn_start]
+    return [int(k) for k in request.transcript.atom_of_message.view()[flagged]]
 
 
 def quotation_of(
@@ -267,9 +284,10 @@ def quotation_of(
         Quotation(atom.turn + offset, _speaker(messages[i]), text, i in gists)
         for atom in atoms
         for i in atom.indices
-        if (text := gists.get(i) or spoken_text(messages[i]))
+        if (text := (gists.get(i) if gists else "") or spoken_text(messages[i]))
     ]
-    in_order = all(a.first <= b.first for a, b in pairwise(atoms))
+    places = [atom.first for atom in atoms]
+    in_order = places == sorted(places)
     return quote_block(quotations, in_order=in_order) if quotations else ""
 
 
@@ -284,13 +302,14 @@ def most_quoted_tokens(
     A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
     defused tag one more. So a block of thousands of tokens need not be counted anew each time.
     """
-    messages = [i for a in atoms for i in a.indices]
-    whole = sum([request.entries[i].tokens for i in messages if i not in gists])
-    part = sum([GIST_LINE_TOKENS + request.counter.count(gists[i]) for i in messages if i in gists])
-    speakers = [_speaker(m) for m in map(request.messages.__getitem__, messages) if m.name]
-    size = {name: request.counter.count(name) for name in dict.fromkeys(speakers)}
-    named = sum(size[name] for name in speakers)
-    return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(messages) + block.count("\\")
+    quoted = [i for a in atoms for i in a.indices]
+    entries, messages, count = request.entries, request.messages, request.counter.count
+    whole = sum([entries[i].tokens for i in quoted if i not in gists])
+    part = sum([GIST_LINE_TOKENS + count(gists[i]) for i in quoted if i in gists])
+    speakers = [_speaker(messages[i]) for i in quoted if messages[i].name]
+    size = {name: count(name) for name in dict.fromkeys(speakers)}
+    named = sum([size[name] for name in speakers])
+    return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(quoted) + block.count("\\")
 
 
 def _speaker(message: Message) -> str:

@@ -3,54 +3,96 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eunoe.domain.report import DecisionList, Fate, Overrun, Report
 from eunoe.pipeline.arrangement import spoken_text
+from eunoe.pipeline.asking import AskedRequest
 from eunoe.pipeline.request import Request
 from eunoe.pipeline.view import Built, View, fates_of
+from eunoe.stages.validity import check_messages
 
 _NO_WORDS = "a flag keeps it, but its turn is cut and there are no words to quote"
 _NO_ROOM = "a flag keeps it, but the budget has no room for it"
 
 
-def make_report(
-    request: Request, view: View | None, built: Built | None, overrun: Overrun | None, before: int
-) -> Report:
-    """The report; totals that the caller knows better (tools, limits) are filled in there.
+class _MessageSizes(Sequence[int]):
+    """Tokens of each message, worked out when looked at.
 
     Args:
+        before: tokens before each finished message, the end included, shape (n + 1,).
+        newest: tokens of the others.
+    """
+
+    __slots__ = ("_before", "_newest")
+
+    def __init__(self, before: NDArray[np.int64], newest: Sequence[int]) -> None:
+        self._before, self._newest = before, newest
+
+    def __len__(self) -> int:
+        return len(self._before) - 1 + len(self._newest)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[int]: ...
+    def __getitem__(self, index: int | slice) -> int | list[int]:
+        places = range(len(self))[index]
+        return self._size(places) if isinstance(places, int) else [*map(self._size, places)]
+
+    def _size(self, place: int) -> int:
+        finished = len(self._before) - 1
+        if place >= finished:
+            return self._newest[place - finished]
+        return int(self._before[place + 1] - self._before[place])
+
+
+def make_report(
+    request: Request,
+    asked: AskedRequest,
+    view: View | None,
+    built: Built | None,
+    overrun: Overrun | None,
+    before: int,
+) -> Report:
+    """The account of a request.
+
+    Args:
+        asked: what was asked of it.
         view, built: None if the input went through as it was.
         overrun: what did not fit, if it went on anyway.
         before: tokens of the input, list framing included.
     """
-    before_each = request.transcript.tokens_before.view()
-    newest = np.array([e.tokens for e in request.entries[request.turn_start :]], dtype=np.int64)
-    tokens: Sequence[int] = np.concatenate([np.diff(before_each), newest])  # type: ignore[assignment]
+    newest = [e.tokens for e in request.entries[request.turn_start :]]
+    sizes = _MessageSizes(request.transcript.tokens_before.view(), newest)
     counter, size = request.counter, len(request.entries)
-    fates = (
-        dict.fromkeys(range(size), Fate.KEPT) if built is None else dict(fates_of(request, built))
-    )
-    lost = sorted(i for i in request.kept_by_flag if i not in fates)
-    mute = {i for i in lost if not spoken_text(request.messages[i])}
-    reasons = {
-        **(view.reasons if view else {}),
-        **{i: _NO_WORDS if i in mute else _NO_ROOM for i in lost},
-    }
-    lost = [i for i in lost if i not in mute]
+    fates = dict.fromkeys(range(size), Fate.KEPT) if built is None else fates_of(request, built)
+    reasons = view.reasons if view is not None else {}
+    lost: list[int] = []
+    if request.kept_by_flag:
+        lost = sorted(i for i in request.kept_by_flag if i not in fates)
+        mute = {i for i in lost if not spoken_text(request.messages[i])}
+        reasons = {**reasons, **{i: _NO_WORDS if i in mute else _NO_ROOM for i in lost}}
+        lost = [i for i in lost if i not in mute]
     scored = view.scored if view is not None else None
     scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
     return Report(
-        decisions=DecisionList(tokens, fates, scores, reasons),
-        tokens_before=before,
-        tokens_after=before if built is None else built.tokens,
-        budget=0,
+        decisions=DecisionList(sizes, fates, scores, reasons),
+        tokens_before=before + asked.tool_tokens,
+        tokens_after=(before if built is None else built.tokens) + asked.tool_tokens,
+        budget=asked.limit,
+        tool_tokens=asked.tool_tokens,
+        reserve=asked.reserve,
+        calibrated=asked.factor,
+        policy=asked.policy,
         tokenizer=counter.name,
         estimated=not counter.exact,
         profile=request.profile.name,
         cut=view.cut if view else None,
-        recalled=sum(1 for f in fates.values() if f is Fate.RECALLED),
+        recalled=0 if built is None else [*fates.values()].count(Fate.RECALLED),
         recall_reason=view.recall_reason if view else "",
         certificate=view.certificate if view else None,
         mended=tuple(built.mended) if built else (),
@@ -61,10 +103,15 @@ def make_report(
             *_lost_by_size(lost),
             *_over_budget(overrun),
         ),
-        violations=tuple(f"[{v.index}] {v.message}" for v in built.violations) if built else (),
+        violations=() if built is None else _still_broken(request, built),
         truncated=view.truncated if view else False,
         infeasible=overrun,
     )
+
+
+def _still_broken(request: Request, built: Built) -> tuple[str, ...]:
+    found = check_messages([s.message for s in built.slots], request.profile)
+    return tuple(f"[{v.index}] {v.message}" for v in found)
 
 
 def _over_budget(overrun: Overrun | None) -> tuple[str, ...]:

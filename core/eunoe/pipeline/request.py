@@ -230,15 +230,15 @@ class Request:
 
     def atoms_between(self, start: int, stop: int) -> list[Atom]:
         """The atoms of the finished turns that begin in ``[start, stop)``, in order."""
-        low, high = self._atom_range(start), self._atom_range(stop)
+        low, high = self.atom_range(start), self.atom_range(stop)
         return self.transcript.atoms[low:high]
 
     def systems_before(self, stop: int) -> list[Atom]:
         """The system atoms of the turns that begin before ``stop``."""
-        marks = self.transcript.atom_system.view()[: self._atom_range(stop)]
+        marks = self.transcript.atom_system.view()[: self.atom_range(stop)]
         return [self.transcript.atoms[k] for k in marks.nonzero()[0].tolist()]
 
-    def _atom_range(self, place: int) -> int:
+    def atom_range(self, place: int) -> int:
         """How many atoms stand before the first turn that begins at or after a place."""
         turn = int(self.transcript.turns.view().searchsorted(place, side="left"))
         before = self.transcript.atoms_before_turn.view()

@@ -80,13 +80,13 @@ class SlotMaker:
 
     def plain_slot(self, atom: Atom) -> Slot | None:
         """The slot of a message that no rule objects to; None if it takes a closer look."""
-        i = atom.indices[0]
+        i, indices = atom.first, atom.indices
         message = self.messages[i]
-        if len(atom.indices) > 1 or atom.broken or message.shape is not PLAIN_SHAPE:
+        if message.shape is not PLAIN_SHAPE or message.calls or message.answers is not None:
             return None
-        if message.calls or message.answers is not None or i in self.shortened:
+        if len(indices) > 1 or atom.broken or i in self.shortened:
             return None
-        return Slot(i, self.raws[i], message, i in self.stripped, Fate.KEPT, (i,))
+        return Slot(i, self.raws[i], message, i in self.stripped, Fate.KEPT, indices)
 
     def problem_of(self, atom: Atom) -> str:
         """Why the atom cannot stand in a list of this profile; empty if it can."""

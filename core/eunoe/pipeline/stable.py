@@ -10,7 +10,7 @@ from eunoe.domain.atom import Atom
 from eunoe.pipeline.carrying import CARRY_REASON, carried_over
 from eunoe.pipeline.gate import need_of_recall
 from eunoe.pipeline.in_place import context_start, forced_atoms, free_room, with_forced
-from eunoe.pipeline.recall import Choice, WorthCurve, choose_atoms, worth_curve
+from eunoe.pipeline.recall import Choice, WorthCurve, atom_pool, choose_atoms, worth_curve
 from eunoe.pipeline.request import Request
 from eunoe.pipeline.summaries.showing import due_summary, shown_summary, summary_room
 from eunoe.pipeline.summaries.writing import SummaryJob
@@ -31,6 +31,7 @@ _ALL_WORTH = 0.99
 """The same for a light recall of any size."""
 _LEAST_WANTED = 800
 """Tokens that a recall may always take: so few cost little, and what is hard to find is there."""
+_CUTS_REMEMBERED = 8
 
 
 def stable_view(request: Request) -> View:
@@ -39,7 +40,7 @@ def stable_view(request: Request) -> View:
     marks, aside = _water_marks(request, forced)
     size = len(request.entries)
     asked = min(size, (request.question or request.turn_start) + 1)
-    window = replay_window(request.timeline, marks, start=0, after=0, stop=asked)
+    window = _replayed(request, marks, asked)
     carried = _carry_over(request, marks, window.start)
     floor = context_start(request)
     recalled, view = Choice(), View(in_place=[])
@@ -117,6 +118,19 @@ def _changed(request: Request, view: View) -> bool:
     return now is not None and request.transcript.sent.was_otherwise(request.asked_as, now)
 
 
+def _replayed(request: Request, marks: WaterMarks, asked: int) -> WindowStart:
+    """Where the window begins; the replay goes on from the last cut that is known."""
+    known = request.transcript.cuts
+    start, after = known.pop(marks, (0, 0))
+    window = replay_window(request.timeline, marks, start=start, after=after, stop=asked)
+    if window.settled[1] < request.turn_start:
+        start, after = window.settled
+    known[marks] = start, after
+    if len(known) > _CUTS_REMEMBERED:
+        del known[next(iter(known))]
+    return window
+
+
 @dataclass(frozen=True, slots=True)
 class _CarriedOver:
     """What a cut at ``start`` carries over, and its tokens in the view."""
@@ -191,20 +205,22 @@ def _recall_beside(
     if need.depth == "none" or need.scored is None:
         return Choice(), window
     room, in_view = marks.room - carried.tokens, _places_of(request, carried.atoms)
-    curve = worth_curve(request, need.scored, 0, window.start, in_view)
+    candidates = partial(atom_pool, request, need.scored, 0, quoted=True, in_view=in_view)
+    pool = candidates(window.start)
+    curve = worth_curve(pool)
     wanted = _wanted_tokens(request, curve, marks, asked)
     free = min(wanted, room - request.timeline.used(window.start, asked))
-    choose = partial(choose_atoms, request, need.scored, 0, quoted=True, in_view=in_view)
+    choose = partial(choose_atoms, request, need.scored, quoted=True)
     if need.depth == "light" or free >= wanted:
-        return choose(window.start, free), window
+        return choose(pool, free), window
     shrunk = newest_that_fit(request.timeline, room - wanted, asked)
     large = 2 * free >= request.settings.recall_tokens
     enough = curve.within(free) >= (_ENOUGH_WORTH if large else _ALL_WORTH) * curve.within(wanted)
     if shrunk <= window.start or enough:
-        return choose(window.start, free), window
+        return choose(pool, free), window
     left = room - request.timeline.used(shrunk, asked)
     most = max(wanted, min(left, request.settings.recall_tokens))
-    return _given_back(request, choose(shrunk, most), room, shrunk, asked)
+    return _given_back(request, choose(candidates(shrunk), most), room, shrunk, asked)
 
 
 def _places_of(request: Request, atoms: Sequence[Atom]) -> list[int]:

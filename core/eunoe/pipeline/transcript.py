@@ -24,7 +24,7 @@ from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.live_values import ValueRows
 from eunoe.stages.scoring.term_rows import TermRows
 from eunoe.stages.scoring.vectors import VectorTable
-from eunoe.stages.window import Timeline
+from eunoe.stages.window import Timeline, WaterMarks
 
 _CHECK_EVERY = 64
 LIST_FRAMING = 3
@@ -78,6 +78,8 @@ class Transcript(Grown):
         thinking_mode: some message carries the reasoning that a provider wants back.
         tool_flow_before: how many messages before each place call a tool or bring a result.
         carried: what the last few cuts carried over, by cut; worked out once for each.
+        cuts: the last cut in the finished turns that a replay came to, for a few water marks: where
+            the window began, and the request before which it was made.
     """
 
     def __init__(self, counted_by: str) -> None:
@@ -103,6 +105,7 @@ class Transcript(Grown):
         self.thinking_mode = False
         self.tool_flow_before = GrowingColumn([0])
         self.carried: dict[object, tuple[int, ...]] = {}
+        self.cuts: dict[WaterMarks, tuple[int, int]] = {}
         self.values = ValueRows()
         self.summary_chain: list[bytes] = []
         self.sent = SentWindows()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from eunoe.domain.atom import Atom
-from eunoe.domain.report import Certificate, Cut, Fate, Violation
-from eunoe.pipeline.arrangement import arrange_slots, carry_block, put_block, spoken_text
+from eunoe.domain.message import Message
+from eunoe.domain.report import Certificate, Cut, Fate
+from eunoe.pipeline.arrangement import arrange_slots, carry_block, put_block
 from eunoe.pipeline.recall import Scored, most_quoted_tokens, quotation_of
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.sent_windows import SentWindow
 from eunoe.pipeline.slots import Slot, SlotMaker
 from eunoe.pipeline.summaries.showing import ShownSummary
 from eunoe.stages.placement import PlacementZones, u_shape_order, zoned_order
-from eunoe.stages.validity import check_messages
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class View:
 
 @dataclass(slots=True, kw_only=True)
 class Built:
-    """A view as messages: the slots, their tokens with list framing, what is still wrong.
+    """A view as messages: the slots, their tokens with list framing, what was mended.
 
     ``quoted`` are the input messages in the quoted block, ``gists`` those shown in part there;
     those before ``summed_up`` stand in the summary.
@@ -77,15 +77,31 @@ class Built:
 
     slots: list[Slot]
     tokens: int
-    violations: list[Violation]
     mended: list[str]
     quoted: frozenset[int]
     gists: frozenset[int] = frozenset()
     summed_up: int = 0
 
 
-def build_view(request: Request, view: View) -> Built:
-    """Turn a view into messages that the profile accepts, and count them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InPlace:
+    """The part of a view that stands in place, as slots.
+
+    Attributes:
+        slots: in order, before anything is quoted.
+        early: atoms that cannot stand at the head of the list, and are quoted first.
+        broken: atoms of the current turn that cannot stand in any list, and are quoted last.
+        mended: a sentence for each repair.
+    """
+
+    slots: Sequence[Slot]
+    early: Sequence[Atom] = ()
+    broken: Sequence[Atom] = ()
+    mended: Sequence[str] = ()
+
+
+def stand_in_place(request: Request, view: View) -> InPlace:
+    """The slots of what stands in place; it does not depend on what is quoted."""
     maker = SlotMaker(
         raws=request.raws,
         messages=request.messages,
@@ -99,14 +115,11 @@ def build_view(request: Request, view: View) -> Built:
         loose_ids=request.loose_ids,
         short_ids=request.settings.rewrite_call_ids,
     )
-    quoted = list(view.quoted)
-    carried = [] if request.profile.alternate else view.carried
-    if not carried:
-        quoted = [*view.carried, *quoted]
     slots: list[Slot] = []
+    broken: list[Atom] = []
+    early: list[Atom] = []
     current = [a for a in request.current_atoms if a.first not in view.left_out]
-    atoms = [*view.in_place, *current]
-    for atom in unrepeated(request, atoms, maker.mended):
+    for atom in unrepeated(request, [*view.in_place, *current], maker.mended):
         plain = maker.plain_slot(atom)
         if plain is not None:
             slots.append(plain)
@@ -117,22 +130,33 @@ def build_view(request: Request, view: View) -> Built:
         else:
             maker.mended.append(f"[{atom.first}] left out of the list: {problem}")
             if atom.first >= request.turn_start:
-                quoted.append(atom)
+                broken.append(atom)
     if request.profile.user_first or slots:
-        slots, opening = _without_open_answers(request, slots)
-        quoted = [*opening, *quoted]
-    quoted = [a for a in quoted if _has_words(request, a)]
+        slots, early = _without_open_answers(request, slots)
+    return InPlace(slots=slots, early=early, broken=broken, mended=maker.mended)
+
+
+def build_view(request: Request, view: View, in_place: InPlace | None = None) -> Built:
+    """Turn a view into messages that the profile accepts, and count them.
+
+    Args:
+        in_place: ``stand_in_place`` of this view, if it is at hand.
+    """
+    body = in_place if in_place is not None else stand_in_place(request, view)
+    slots, mended = list(body.slots), list(body.mended)
+    carried = [] if request.profile.alternate else view.carried
+    quoted = [*body.early, *([] if carried else view.carried), *view.quoted, *body.broken]
+    quoted = [a for a in quoted if _has_words(request.messages, a)]
     slots = _with_blocks(request, view, slots, quoted, carried)
     quoted += carried
-    slots = arrange_slots(slots, request.profile, request.read, maker.mended)
-    tokens = _tokens_of(request, slots)
+    slots = arrange_slots(slots, request.profile, request.read, mended)
+    indices = [i for a in quoted for i in a.indices]
     return Built(
         slots=slots,
-        tokens=tokens,
-        violations=check_messages([s.message for s in slots], request.profile),
-        mended=maker.mended,
-        quoted=frozenset(i for a in quoted for i in a.indices),
-        gists=frozenset(i for a in quoted for i in a.indices if i in view.gists),
+        tokens=_tokens_of(request, slots),
+        mended=mended,
+        quoted=frozenset(indices),
+        gists=frozenset([i for i in indices if i in view.gists]),
         summed_up=view.summary.stop if view.summary is not None else 0,
     )
 
@@ -178,9 +202,13 @@ def _with_blocks(
     )
 
 
-def _has_words(request: Request, atom: Atom) -> bool:
+def _has_words(messages: Sequence[Message], atom: Atom) -> bool:
     """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
-    return any(spoken_text(request.messages[i]) for i in atom.indices)
+    for i in atom.indices:
+        message = messages[i]
+        if message.text or message.calls or message.media:
+            return True
+    return False
 
 
 def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:
@@ -199,13 +227,16 @@ def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[A
 def _tokens_of(request: Request, slots: list[Slot]) -> int:
     """Tokens of the list: by the known bound of a quoted block, exactly if that is too much."""
     counted = LIST_TOKENS if slots else 0
+    raws, entries = request.raws, request.entries
     ours: list[Slot] = []
     for slot in slots:
-        if slot.index is not None and slot.raw is request.raws[slot.index]:
-            counted += request.entries[slot.index].tokens
+        i = slot.index
+        if i is not None and slot.raw is raws[i]:
+            counted += entries[i].tokens
         else:
             ours.append(slot)
-    counted += request.count([s.raw for s in ours if s.most_tokens is None])
+    if ours:
+        counted += request.count([s.raw for s in ours if s.most_tokens is None])
     bounded = [s for s in ours if s.most_tokens is not None]
     most = counted + sum(s.most_tokens or 0 for s in bounded)
     if not bounded or request.allowed is None or most <= request.allowed:
@@ -259,7 +290,7 @@ def _all_atoms(request: Request) -> list[Atom]:
     return [*request.atoms_between(0, request.turn_start), *request.current_atoms]
 
 
-def fates_of(request: Request, built: Built) -> Mapping[int, Fate]:
+def fates_of(request: Request, built: Built) -> dict[int, Fate]:
     """The fate of every input message that is in the output in some form."""
     fates: dict[int, Fate] = dict.fromkeys(_summed_up(request, built), Fate.SUMMARISED)
     fates.update(dict.fromkeys(built.quoted, Fate.RECALLED))

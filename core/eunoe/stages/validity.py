@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from eunoe.domain.message import KNOWN_ROLES, PLAIN_SHAPE, Message
+from eunoe.domain.message import KNOWN_ROLES, PLAIN_SHAPE, RESULT_ROLES, Message
 from eunoe.domain.profile import ProviderProfile
 from eunoe.domain.report import Violation
+
+_ROLES = frozenset(KNOWN_ROLES)
 
 
 def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
@@ -22,10 +24,11 @@ def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> lis
     found = [
         Violation("shape", i, m.shape.problem or f"unknown role {m.role!r}")
         for i, m in enumerate(messages)
-        if m.shape.problem or m.role not in KNOWN_ROLES
+        if m.role not in _ROLES or m.shape.problem
     ]
     found += _check_pairs(messages)
-    found += _check_roles(messages, profile)
+    if profile.system_at_head or profile.user_first or profile.alternate:
+        found += _check_roles(messages, profile)
     found += _check_blocks(messages, profile)
     return sorted(found, key=lambda v: v.index)
 
@@ -40,10 +43,14 @@ def is_visible_turn(message: Message) -> bool:
     return message.role in ("user", "assistant") and not message.calls
 
 
+def _is_plain_speech(message: Message) -> bool:
+    return message.shape is PLAIN_SHAPE and not message.calls and message.role not in RESULT_ROLES
+
+
 def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
     last, j = len(messages), 0
     for i, message in enumerate(messages):
-        if i < j:
+        if i < j or _is_plain_speech(message):
             continue
         j = i + 1
         if message.is_result:
@@ -106,10 +113,10 @@ def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Itera
 
 def _check_blocks(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
     items: set[str] = set()
-    thinking = any(m.shape.reasoning_field for m in messages)
+    thinking = profile.reasoning_field_with_calls and any(m.shape.reasoning_field for m in messages)
     for i, message in enumerate(messages):
         shape = message.shape
-        if shape is PLAIN_SHAPE and not message.calls:
+        if shape is PLAIN_SHAPE and not (thinking and message.calls):
             continue
         for problem in message_problems(
             message, profile, is_last=i == len(messages) - 1, thinking_mode=thinking

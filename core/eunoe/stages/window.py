@@ -8,7 +8,7 @@ cut. Source: water marks, as in Anthropic's ``clear_at_least`` for tool results.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -93,11 +93,16 @@ class WaterMarks:
 
 @dataclass(frozen=True, slots=True)
 class WindowStart:
-    """The window begins at ``start``; ``fresh`` if the cut was made for this very request."""
+    """The window begins at ``start``; ``fresh`` if the cut was made for this very request.
+
+    ``settled`` is the last cut made for an earlier request: where the window began from then on,
+    and the place of that request. A replay for a later request may go on from there.
+    """
 
     start: int
     fresh: bool
     fits: bool
+    settled: tuple[int, int] = field(default=(0, 0), compare=False)
 
 
 def replay_window(
@@ -118,6 +123,7 @@ def replay_window(
         O(cuts × log n): each cut is found by binary search.
     """
     place, fresh = after, False
+    settled = (start, after)
     requests = timeline.requests
     while True:
         top = marks.top(marks.carried(timeline, start))
@@ -131,6 +137,8 @@ def replay_window(
         moved = _cut_to_low(timeline, marks, start, request)
         fresh = fresh or (moved != start and request == stop)
         place = request
+        if request < stop and moved != start:
+            settled = (moved, request)
         if moved == start:
             later = _next_turn_request(timeline, request, stop)
             if later is None:
@@ -140,7 +148,7 @@ def replay_window(
         if request >= stop:
             break
     used = timeline.used(start, stop) + marks.carried(timeline, start)
-    return WindowStart(start, fresh, used <= marks.room - marks.extra)
+    return WindowStart(start, fresh, used <= marks.room - marks.extra, settled)
 
 
 def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int) -> int:

@@ -216,3 +216,25 @@ def test_a_foreseen_cut_comes_there_or_later(chat, room, low):
             assert found in turns
             assert found > start
             foreseen = max(foreseen, found)
+
+
+@pytest.mark.property
+@settings(max_examples=300)
+@given(
+    st.lists(st.tuples(st.integers(1, 900), st.integers(1, 900)), min_size=2, max_size=40),
+    st.integers(300, 4_000),
+    st.integers(0, 39),
+)
+def test_a_replay_may_go_on_from_the_last_settled_cut(sizes, room, earlier):
+    line = timeline(
+        [x for pair in sizes for x in pair] + [20],
+        range(0, 2 * len(sizes) + 1, 2),
+        range(1, 2 * len(sizes) + 1, 2),
+    )
+    marks = WaterMarks(room=room, high=0.9, low=0.4, reserve=room // 10)
+    first = 2 * min(earlier, len(sizes) - 1) + 1
+    before = replay_window(line, marks, start=0, after=0, stop=first)
+    start, after = before.settled
+    whole = replay_window(line, marks, start=0, after=0, stop=2 * len(sizes) + 1)
+    resumed = replay_window(line, marks, start=start, after=after, stop=2 * len(sizes) + 1)
+    assert (resumed.start, resumed.fresh, resumed.fits) == (whole.start, whole.fresh, whole.fits)

@@ -72,8 +72,11 @@ class EvidenceView:
         hits = self._postings.gather(asked, self.size)
         parts = np.minimum(1.0, self.settings.k1 / self.norm.take(hits.messages))
         holders = np.zeros(len(asked))
-        for place in range(len(asked)):
-            holders[place] = np.add.reduce(parts[hits.span(place)])
+        start = 0
+        for place, end in enumerate(hits.ends):
+            if end > start:
+                holders[place] = np.add.reduce(parts[start:end])
+            start = end
         found = inverse_frequency(holders, self.size)
         self._place = {term: place for place, term in enumerate(asked)}
         self._hits = hits
@@ -132,9 +135,9 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
         share = weight / total
         presence = term_presence(counts, view.norm)
         _add_rows(hits, presence)
-        _add_rows(near, weight * nearby_presence(presence, view.segment, s.near))
-        _add_rows(around, share * view.surroundings.presence(counts))
-        _add_rows(seen, share * (np.maximum.reduceat(counts, starts, axis=1) > 0.0))
+        _add_rows(near, nearby_presence(presence, view.segment, s.near), weight)
+        _add_rows(around, view.surroundings.presence(counts), share)
+        _add_rows(seen, (np.maximum.reduceat(counts, starts, axis=1) > 0.0) * share)
     w = s.weights
     return {
         "nearby": (w.nearby / EVIDENCE_IDF_UNIT) * near,
@@ -144,8 +147,17 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
     }
 
 
-def _add_rows(column: NDArray[np.float64], grid: NDArray[np.float64]) -> None:
-    """Add rows to a column one after another, so that it does not matter how they come in grids."""
+def _add_rows(
+    column: NDArray[np.float64],
+    grid: NDArray[np.float64],
+    weight: NDArray[np.float64] | None = None,
+) -> None:
+    """Add rows, each times its weight, to a column; the grid is used up.
+
+    One after another, so that it does not matter how they come in grids.
+    """
+    if weight is not None:
+        grid *= weight
     for row in grid:
         column += row
 
@@ -170,8 +182,8 @@ def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[
     idf = np.array([-negative for negative, _ in kept])
     for taken, counts in view.grids([group for _, group in kept]):
         weight = idf[taken, np.newaxis]
-        _add_rows(own, (weight / total) * term_presence(counts, view.norm))
-        _add_rows(around, weight * view.surroundings.presence(counts))
+        _add_rows(own, term_presence(counts, view.norm), weight / total)
+        _add_rows(around, view.surroundings.presence(counts), weight)
     w = view.settings.weights
     return {
         "kind": w.kind * own,

@@ -37,10 +37,10 @@ INDEX_SUBJECT_SHARE = 0.5
 """Pull of the first of two speakers in a question, who is its subject."""
 
 _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
-
 _INDEX_FLAG_TIME = 2
 _INDEX_FLAG_STANDING = 8
 _INDEX_FLAG_FIRST = 16
+_Named = tuple[int, ...]
 _INDEX_PRIORS = ("novel", "standing", "first_person", "length", "tool")
 
 
@@ -115,9 +115,9 @@ class RelevanceIndex:
 
     def profile(self, query: TextAnalysis, *, upto: int | None = None) -> QueryProfile:
         """The question as it is understood against the messages [0, upto)."""
-        return self._profile(query, self._view(self._bound(upto)))
+        return self._profile(query, self._view(self._bound(upto)))[0]
 
-    def _profile(self, query: TextAnalysis, view: EvidenceView) -> QueryProfile:
+    def _profile(self, query: TextAnalysis, view: EvidenceView) -> tuple[QueryProfile, _Named]:
         n = view.size
         named, name_terms = self._people.named(query, n)
         cues = cues_of(query)
@@ -132,17 +132,18 @@ class RelevanceIndex:
             else:
                 unknown.append(term)
         weights.sort(key=lambda pair: -pair[1])
-        known = {number: name for name, number in self._people.known(n).items()}
-        return QueryProfile(
+        speaker = self._people.name_of(named[0]) if len(named) == 1 else ""
+        profile = QueryProfile(
             weights=tuple(weights[: self.settings.max_terms]),
             unknown=tuple(unknown),
             asks=query.asks,
             kind=kind_of(query),
             cues=cues,
-            speaker=known[named[0]] if len(named) == 1 else "",
+            speaker=speaker,
             dates=query.dates,
             entities=query.entities,
         )
+        return profile, named
 
     def relevance(
         self,
@@ -171,13 +172,13 @@ class RelevanceIndex:
         """
         n = self._bound(upto)
         view = self._view(n)
-        profile = self._profile(query, view)
+        profile, named = self._profile(query, view)
         reaches = {term: view.reach(term) for term, _ in profile.weights}
         parts: dict[str, NDArray[np.float64]] = {}
         if n:
             parts |= term_parts(view, profile)
             parts |= group_parts(view, profile)
-            self._add_question(parts, query, profile, n)
+            self._add_question(parts, query, profile, named, n)
         evidence = self._add_models(parts, likeness, labels, n)
         for name in ("nearby", "kind", "kind_around", "date"):
             if name in parts:
@@ -192,8 +193,8 @@ class RelevanceIndex:
             score += part
         share = self.settings.vector_share if "vector" in parts else 1.0
         against = share * (self.settings.offset - score)
-        values = 1.0 / (1.0 + np.exp(np.minimum(np.maximum(against, -500.0), 500.0)))
-        return Relevance(np.asarray(values), parts, profile, reaches)
+        odds = np.exp(np.minimum(np.maximum(against, -500.0), 500.0))
+        return Relevance(1.0 / (1.0 + odds), parts, profile, reaches)
 
     def bm25(self, query: TextAnalysis, *, upto: int | None = None) -> NDArray[np.float64]:
         """Plain BM25 of the messages [0, upto), shape (upto,), unbounded."""
@@ -258,18 +259,19 @@ class RelevanceIndex:
         parts: dict[str, NDArray[np.float64]],
         query: TextAnalysis,
         profile: QueryProfile,
+        named: _Named,
         n: int,
     ) -> None:
         w = self.settings.weights
-        named, _ = self._people.named(query, n)
         if len(named) == 1 or (len(named) == 2 and names_one_first(query.asked)):
             share = 1.0 if len(named) == 1 else INDEX_SUBJECT_SHARE
             parts["speaker"] = w.speaker * share * speaker_column(self._people.column(n), named[0])
         if len(self._people.known(n)) < 2:
             wanted = 2 if profile.cues & CUE_ASSISTANT else 1
-            parts["user"] = w.user * (np.array(self._role[:n]) == wanted)
+            parts["user"] = w.user * (np.frombuffer(self._role, np.int8, n) == wanted)
         if profile.kind == "when":
-            parts["when"] = w.when * ((np.array(self._flags[:n]) & _INDEX_FLAG_TIME) != 0)
+            flags = np.frombuffer(self._flags, np.int32, n)
+            parts["when"] = w.when * ((flags & _INDEX_FLAG_TIME) != 0)
         days = day_column(query.dates, self._segments.days(n), self.settings.date_falloff)
         if days is not None:
             parts["date"] = w.date * days

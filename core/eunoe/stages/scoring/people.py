@@ -45,6 +45,10 @@ class SpeakerRegister:
         """Number of the speaker of each message, -1 for none, shape (upto,)."""
         return np.array(self._speaker[:upto], dtype=np.int32)
 
+    def name_of(self, number: int) -> str:
+        """The speaker of a number, from 0."""
+        return next(name for name, k in self._numbers.items() if k == number)
+
     def known(self, upto: int) -> dict[str, int]:
         """Speakers that spoke before `upto`."""
         return {name: k for name, k in self._numbers.items() if self._since[k] < upto}

@@ -44,7 +44,7 @@ class SegmentTrack:
 
     def column(self, upto: int) -> NDArray[np.int64]:
         """Segment number of each message, shape (upto,)."""
-        return np.array(self._segment[:upto], dtype=np.int64)
+        return np.frombuffer(self._segment, np.int32, upto).astype(np.int64)
 
     def days(self, upto: int) -> NDArray[np.int64]:
         """Day number of each message, 0 for unknown, shape (upto,)."""

@@ -39,7 +39,8 @@ def term_presence(frequency: SignalColumn, norm: SignalColumn) -> SignalColumn:
         frequency: Term frequencies, shape (terms, messages).
         norm: From `length_norm`, positive, shape (messages,).
     """
-    return np.asarray(frequency / (frequency + norm))
+    presence = frequency + norm
+    return np.divide(frequency, presence, out=presence)
 
 
 def bm25_column(
@@ -70,19 +71,24 @@ def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float
         Grid of shape (terms, n).
     """
     missing = 1.0 - presence
+    part = np.empty_like(presence)
     for steps, share in ((1, reach), (2, reach * reach)):
         same = (segment[steps:] == segment[:-steps]).astype(np.float64)
-        part = share * presence
-        missing[:, steps:] *= 1.0 - part[:, :-steps] * same
-        missing[:, :-steps] *= 1.0 - part[:, steps:] * same
-    return np.asarray(1.0 - missing)
+        np.multiply(share, presence, out=part)
+        other = part[:, :-steps] * same
+        missing[:, steps:] *= np.subtract(1.0, other, out=other)
+        np.multiply(part[:, steps:], same, out=other)
+        missing[:, :-steps] *= np.subtract(1.0, other, out=other)
+    return np.subtract(1.0, missing, out=missing)
 
 
 def box_sum(values: SignalColumn, first: SegmentColumn, after: SegmentColumn) -> SignalColumn:
     """Sum over the messages ``first[i] .. after[i] - 1`` for every message i, shape (..., n)."""
     running = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
     values.cumsum(axis=-1, out=running[..., 1:])
-    return np.asarray(running.take(after, axis=-1) - running.take(first, axis=-1))
+    total = running.take(after, axis=-1)
+    total -= running.take(first, axis=-1)
+    return total
 
 
 def segment_starts(segment: SegmentColumn) -> SegmentColumn:

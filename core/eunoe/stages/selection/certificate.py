@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.domain.report import Certificate
+from eunoe.stages.selection.ordering import ascending_order
 from eunoe.stages.selection.tiers import TierElements
 
 CERTIFICATE_CHECKPOINTS = 6
@@ -53,13 +54,25 @@ def knapsack_bound(
         step_gain, step_cost = gains[usable], elements.cost[usable].astype(np.float64)
     else:
         step_gain, step_cost = _hull_steps(gains, elements, usable)
-    order = np.argsort(-(step_gain / step_cost), kind="stable")
-    filled = np.cumsum(step_cost[order])
-    whole = int(np.searchsorted(filled, budget, side="right"))
-    total = float(step_gain[order[:whole]].sum())
+    return fractional_fill(step_gain, step_cost, budget)
+
+
+def fractional_fill(gains: NDArray[np.float64], costs: NDArray[np.float64], budget: int) -> float:
+    """The most that items could add within a budget if the last one may be taken in part.
+
+    Args:
+        gains: shape (k,), above 0.
+        costs: shape (k,), tokens, at least 1.
+        budget: tokens.
+    """
+    order = ascending_order(-(gains / costs))
+    gains, costs = gains.take(order), costs.take(order)
+    filled = costs.cumsum()
+    whole = int(filled.searchsorted(budget, side="right"))
+    total = float(gains[:whole].sum())
     if whole < order.size:
         room = budget - (float(filled[whole - 1]) if whole else 0.0)
-        total += float(step_gain[order[whole]] / step_cost[order[whole]]) * room
+        total += float(gains[whole] / costs[whole]) * room
     return total
 
 

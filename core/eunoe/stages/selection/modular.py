@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from eunoe.stages.selection.certificate import knapsack_bound
+from eunoe.stages.selection.certificate import fractional_fill, knapsack_bound
 from eunoe.stages.selection.greedy import GreedyOutcome, GreedyPick, greedy_powers
+from eunoe.stages.selection.ordering import ascending_order
 from eunoe.stages.selection.tiers import TierElements
 
 _MODULAR_MARGIN = 1e-12
@@ -50,7 +51,7 @@ def run_modular(
     worth = relevance[place]
     order = place[np.lexsort((-place, -worth, -(worth / greedy_powers(cost[place], exponent))))]
     bound = base + knapsack_bound(relevance, elements, budget, allowed)
-    picks = _first_fit(order, relevance, cost, budget)
+    picks = _first_fit(order, relevance[order], cost[order], budget)
     value = sum((pick.gain for pick in picks), base)
     if maximise and picks:
         other = _best_exchange(picks, order, relevance, cost, budget)
@@ -60,20 +61,43 @@ def run_modular(
     return GreedyOutcome(tuple(picks), value, bound)
 
 
+def take_by_worth(
+    relevance: NDArray[np.float64], cost: NDArray[np.int64], budget: int
+) -> GreedyOutcome:
+    """``run_modular`` at exponent 0, where everything may be picked.
+
+    Greedy+Max changes nothing there: the best item to add to a prefix is the next of the run.
+
+    Args:
+        relevance: shape (n,), at least 0.
+        cost: shape (n,), tokens, at least 1.
+        budget: tokens to spend.
+    """
+    place = ((cost <= budget) & (relevance > 0.0)).nonzero()[0]
+    worth, prices = relevance.take(place), cost.take(place)
+    order = ascending_order(worth)[::-1]  # of equals the newest first
+    picks = _first_fit(place.take(order), worth.take(order), prices.take(order), budget)
+    bound = fractional_fill(worth, prices.astype(np.float64), budget) if place.size else 0.0
+    return GreedyOutcome(tuple(picks), sum((pick.gain for pick in picks), 0.0), bound)
+
+
 def _first_fit(
     order: NDArray[np.intp],
-    relevance: NDArray[np.float64],
-    cost: NDArray[np.int64],
+    worth: NDArray[np.float64],
+    prices: NDArray[np.int64],
     budget: int,
 ) -> list[GreedyPick]:
-    """Take what fits in the given order; stop when nothing later can fit."""
+    """Take what fits in the given order; stop when nothing later can fit.
+
+    Args:
+        order: elements, shape (n,); ``worth`` and ``prices`` are theirs.
+    """
     if not order.size:
         return []
-    prices = cost[order]
     smallest: list[int] = np.minimum.accumulate(prices[::-1])[::-1].tolist()
     picks: list[GreedyPick] = []
     for element, gain, price, least in zip(
-        order.tolist(), relevance[order].tolist(), prices.tolist(), smallest, strict=True
+        order.tolist(), worth.tolist(), prices.tolist(), smallest, strict=True
     ):
         if price <= budget:
             picks.append(GreedyPick(element, gain, price))
@@ -113,4 +137,5 @@ def _best_exchange(
     taken = np.zeros(relevance.size, dtype=bool)
     taken[[pick.element for pick in kept]] = True
     rest = order[~taken[order]]
-    return kept + _first_fit(rest, relevance, cost, budget - sum(pick.price for pick in kept))
+    left = budget - sum(pick.price for pick in kept)
+    return kept + _first_fit(rest, relevance[rest], cost[rest], left)

@@ -13,7 +13,7 @@ from eunoe.stages.selection.candidates import SelectionCandidates
 from eunoe.stages.selection.certificate import CERTIFICATE_CHECKPOINTS, certify
 from eunoe.stages.selection.coverage import CoverageObjective, MigObjective, Objective
 from eunoe.stages.selection.greedy import GreedyOutcome, GreedyWalk, run_greedy
-from eunoe.stages.selection.modular import run_modular
+from eunoe.stages.selection.modular import run_modular, take_by_worth
 from eunoe.stages.selection.tiers import Tier, TierElements, best_tiers, tiers_of
 
 ObjectiveName = Literal["coverage", "mig"]
@@ -116,6 +116,31 @@ def select_items(
             checkpoints = 1  # gains do not change, so the first bound is the least
         runs = [run_greedy(walk, power, checkpoints=checkpoints) for power in exponents]
     return selection_from(candidates, given, left, best_outcome(runs))
+
+
+def select_plain(relevance: NDArray[np.float64], cost: NDArray[np.int64], budget: int) -> Selection:
+    """``select_items`` at exponent 0, for items that are unlike, have one form and are all free.
+
+    Args:
+        relevance: shape (n,), finite, at least 0, oldest item first.
+        cost: shape (n,), tokens; below 1 counts as 1.
+        budget: tokens.
+    """
+    cost = np.maximum(cost, 1)
+    if int(cost.sum()) <= budget or not cost.size:
+        return select_items(SelectionCandidates.of(relevance, cost, budget), exponent=0.0)
+    outcome = take_by_worth(relevance, cost, budget)
+    order = tuple([pick.element for pick in outcome.picks])
+    none_fits = np.flatnonzero(relevance == relevance.max())[-1] if not order else None
+    return Selection(
+        chosen=tuple(sorted(order)),
+        tiers=(Tier.VERBATIM,) * len(order),
+        order=order,
+        gains=tuple([pick.gain for pick in outcome.picks]),
+        cost=sum([pick.price for pick in outcome.picks]),
+        certificate=certify(outcome.value, outcome.upper_bound),
+        clip=None if none_fits is None else int(none_fits),
+    )
 
 
 def make_objective(

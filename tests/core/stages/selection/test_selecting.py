@@ -12,6 +12,7 @@ from eunoe.stages.selection import (
     tier_elements,
     unit_rows,
 )
+from eunoe.stages.selection.selecting import select_plain
 
 WORTH = st.floats(0, 1, width=16) | st.sampled_from([0.0, 0.5, float("nan")])
 
@@ -218,3 +219,19 @@ def test_order_and_gains_say_what_was_picked_when():
 def test_arguments_out_of_range(arguments, match):
     with pytest.raises(ValueError, match=match):
         select_items(SelectionCandidates.of([1.0], [1], 1), **arguments)
+
+
+@pytest.mark.property
+@settings(max_examples=300)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.5, 1.0]) | st.floats(0.0, 4.0), st.integers(-1, 12)),
+        max_size=30,
+    ),
+    st.integers(-2, 80),
+)
+def test_a_plain_choice_is_the_same_choice(items, budget):
+    relevance = np.asarray([worth for worth, _ in items], dtype=float)
+    cost = np.asarray([price for _, price in items], dtype=np.int64)
+    candidates = SelectionCandidates.of(relevance, cost, budget)
+    assert select_plain(relevance, cost, budget) == select_items(candidates, exponent=0.0)
