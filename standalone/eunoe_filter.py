@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 173 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 3fa6e1232186af36ddc03e785253a749a954d2ac799dceff0775b5a571d16a8a
+# sources sha256 e6e563944619e978e693adbaddb0b13dbed3191cb113c3a0d7cd315907b31654
 
 from __future__ import annotations
 
@@ -15701,7 +15701,7 @@ def _all_atoms(request: Request) -> list[Atom]:
     return [*request.atoms_between(0, request.turn_start), *request.current_atoms]
 
 
-def fates_of(built: Built) -> dict[int, Fate]:
+def fates_of(request: Request, built: Built) -> dict[int, Fate]:
     """The fate of every input message that is in the output in some form."""
     fates: dict[int, Fate] = dict.fromkeys(_summed_up(request, built), Fate.SUMMARISED)
     fates.update(dict.fromkeys(built.quoted, Fate.RECALLED))
@@ -19271,7 +19271,7 @@ def make_report(
     newest = [e.tokens for e in request.entries[request.turn_start :]]
     sizes = _MessageSizes(request.transcript.tokens_before.view(), newest)
     counter, size = request.counter, len(request.entries)
-    fates = dict.fromkeys(range(size), Fate.KEPT) if built is None else fates_of(built)
+    fates = dict.fromkeys(range(size), Fate.KEPT) if built is None else fates_of(request, built)
     reasons = view.reasons if view is not None else {}
     lost: list[int] = []
     if request.kept_by_flag:
