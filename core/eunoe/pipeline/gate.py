@@ -46,12 +46,16 @@ def need_of_recall(request: Request, start: int, carried: Sequence[int] = ()) ->
         start,
         upto=request.turn_start,
         relevance=scored.answer,
+        values=scored.values,
         carried=carried,
     )
     if not coverage.open or (carried and not coverage.sure):
         return RecallNeed("none", "the window holds what the question needs", scored)
     if coverage.by_meaning:
         why = "an older message is closer in meaning to the question than the window"
+        return RecallNeed("light", why, scored)
+    if coverage.by_relevance:
+        why = "an older message is far more relevant to the question than the window"
         return RecallNeed("light", why, scored)
     found = f"{100 * coverage.best_outside:.0f} % against {100 * coverage.best_inside:.0f} %"
     return RecallNeed(

@@ -142,6 +142,73 @@ def test_other_statements_stay_closed(text):
     assert not coverage.open
 
 
+# Relevance
+
+
+def led(outside, inside, **more):
+    """A statement whose words say nothing, with such relevance before the window and in it."""
+    given = {"words": 12, "asks": False, "recalls": False, "follows": False, "wants": False}
+    return dataclasses.replace(
+        cover("ok"), relevant_outside=outside, relevant_inside=inside, **{**given, **more}
+    )
+
+
+@pytest.mark.parametrize(
+    ("outside", "inside", "opens"),
+    [
+        (0.5, 0.0, True),
+        (0.9, 0.3, True),
+        (0.9, 0.31, False),
+        (0.49, 0.0, False),
+        (0.0, 0.0, False),
+    ],
+)
+def test_a_message_that_leads_by_far_opens_it_a_little(outside, inside, opens):
+    coverage = led(outside, inside)
+    assert coverage.open is opens
+    assert coverage.by_relevance is opens
+    assert not coverage.plain
+
+
+def test_relevance_has_no_say_over_long_messages():
+    assert led(0.9, 0.0, words=25).open
+    assert not led(0.9, 0.0, words=26).open
+
+
+def test_thanks_before_a_question_do_not_keep_it_closed():
+    assert led(0.9, 0.0, follows=True).open
+
+
+def test_a_lead_is_sure_enough_where_much_was_carried_over():
+    assert led(0.9, 0.0).sure
+    assert not led(0.9, 0.4).sure
+
+
+def test_a_question_that_somebody_else_asks_finds_what_was_said():
+    before = [
+        "Please write down: our colour is #7A3E1D, a warm brown, and the typeface is Bitter.",
+        "Noted: colour #7A3E1D, typeface Bitter.",
+        "The van leaves at six.",
+        "Good.",
+    ]
+    told = "The designer of my cousin asks for colour and typeface for a flyer."
+    older = [*before, *(f"Stop {i} of the tour is at {i} o'clock." for i in range(80))]
+    index = index_of([*older, *NEW])
+    coverage = window_coverage(index, analyse_text(told, role="user"), len(older))
+    assert not coverage.asks
+    assert coverage.relevance_leads
+    assert coverage.open
+
+
+def test_adjusted_relevance_counts_where_it_is_given():
+    index, asked = index_of(OLD + NEW), analyse_text("fine, then", role="user")
+    values = np.zeros(len(OLD + NEW))
+    values[0] = 0.8
+    assert window_coverage(index, asked, 4, values=values).relevant_outside == 0.8
+    assert window_coverage(index, asked, 4, values=values, carried=[0]).relevant_outside == 0.0
+    assert window_coverage(index, asked, 0, values=values).relevant_inside == 0.8
+
+
 # Meaning
 
 
