@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 173 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 e6e563944619e978e693adbaddb0b13dbed3191cb113c3a0d7cd315907b31654
+# sources sha256 344dd077a61d84a2c6c0697739ebd62cb63268e2926e3df23cf799f11524312f
 
 from __future__ import annotations
 
@@ -18632,6 +18632,10 @@ GATE_NAME_WORDS = 25
 GATE_SURE_SCORE = 2.3
 GATE_MEANING_LEAD = 1.0
 """Standard deviations of likeness by which a message out of view must lead all those in view."""
+GATE_RELEVANT = 0.5
+"""Relevance from which on a message out of view speaks for itself,"""
+GATE_RELEVANCE_LEAD = 3.0
+"""and how many times that of all those in view it must be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18654,6 +18658,8 @@ class WindowCoverage:
         lead: By how many standard deviations the likeness in meaning of the best message before the
             window exceeds that of the best one in it; without embeddings minus infinity, as where
             the best one before it is no better than the best of so many random ones.
+        relevant_outside: Relevance of the most relevant message before the window, 0 to 1.
+        relevant_inside: The same in the window.
     """
 
     inside: float
@@ -18668,6 +18674,8 @@ class WindowCoverage:
     follows: bool
     wants: bool = False
     lead: float = -math.inf
+    relevant_outside: float = 0.0
+    relevant_inside: float = 0.0
 
     @property
     def score(self) -> float:
@@ -18689,7 +18697,24 @@ class WindowCoverage:
         want something that is better known before the window, or when they are short and hold an
         identifier that only messages before the window know.
         """
-        return self._open_by_words or self.by_meaning
+        return self._open_by_words or self.by_meaning or self.by_relevance
+
+    @property
+    def relevance_leads(self) -> bool:
+        """Whether it is short, and nothing in view comes near in relevance to what is not."""
+        return (
+            self.words <= GATE_NAME_WORDS
+            and self.relevant_outside >= GATE_RELEVANT
+            and self.relevant_outside >= GATE_RELEVANCE_LEAD * self.relevant_inside
+        )
+
+    @property
+    def by_relevance(self) -> bool:
+        """Whether relevance alone opens it.
+
+        Also for what only tells of a question ("she asks for the colours"), or begins with thanks.
+        """
+        return self.relevance_leads and not self._open_by_words
 
     @property
     def by_meaning(self) -> bool:
@@ -18716,15 +18741,16 @@ class WindowCoverage:
     @property
     def sure(self) -> bool:
         """Whether it points back, or finds far more outside: where a cut has carried much over."""
-        return self.recalls or self.score >= GATE_SURE_SCORE
+        return self.recalls or self.score >= GATE_SURE_SCORE or self.relevance_leads
 
     @property
     def plain(self) -> bool:
         """Whether it is a plain question, or points back, and words opened the gate.
 
-        Statements, and questions that only meaning speaks for, are served in the free room.
+        Statements, and questions that only meaning or relevance speaks for, are served in the free
+        room.
         """
-        return (self.asks or self.recalls) and not self.by_meaning
+        return (self.asks or self.recalls) and not (self.by_meaning or self.by_relevance)
 
 
 def window_coverage(
@@ -18734,6 +18760,7 @@ def window_coverage(
     *,
     upto: int | None = None,
     relevance: Relevance | None = None,
+    values: NDArray[np.float64] | None = None,
     carried: Sequence[int] = (),
 ) -> WindowCoverage:
     """Compare the window ``[start, upto)`` with the messages before it.
@@ -18744,6 +18771,7 @@ def window_coverage(
         start: First message in view.
         upto: Messages that count, all by default.
         relevance: Answer of the index for the same query and `upto`, when it is at hand.
+        values: Relevance of each message, shape (upto,), where it was adjusted since.
         carried: Messages before the window that are in view all the same.
     """
     n = len(index) if upto is None else max(0, min(upto, len(index)))
@@ -18765,6 +18793,8 @@ def window_coverage(
     best_carried = float(np.max(share[list(carried)], initial=0.0))
     beyond = np.delete(share[:start], list(carried)) if carried else share[:start]
     cues = answer.profile.cues
+    values = answer.values if values is None else values
+    relevant = np.delete(values[:start], list(carried)) if carried else values[:start]
     scale = 1.0 / total if total > 0.0 else 0.0
     return WindowCoverage(
         inside=inside * scale,
@@ -18783,6 +18813,8 @@ def window_coverage(
         follows=cues & CUE_FOLLOW_UP != 0,
         wants=cues & CUE_WANTS != 0,
         lead=_meaning_lead(index, answer, start),
+        relevant_outside=float(np.max(relevant, initial=0.0)),
+        relevant_inside=float(np.max(values[start:], initial=0.0)),
     )
 
 
@@ -18814,16 +18846,12 @@ def may_open(query: TextAnalysis) -> bool:
     """Whether the gate can open for this question at all, whatever the chat holds.
 
     Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus; a statement opens the gate
-    only if it points back, or is short and wants or names something. False saves the scoring.
+    only if it points back, or is short. False saves the scoring.
     """
     words = max(query.words, query.length // 3)
-    if words > GATE_MOST_WORDS:
-        return False
-    cues = cues_of(query)
-    if query.asks or cues & CUE_RECALL:
+    if words <= GATE_NAME_WORDS:
         return True
-    named = any(not name.replace(" ", "").isalpha() for name in query.entities)
-    return (named or cues & CUE_WANTS != 0) and words <= GATE_NAME_WORDS
+    return words <= GATE_MOST_WORDS and (query.asks or cues_of(query) & CUE_RECALL != 0)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -18861,12 +18889,16 @@ def need_of_recall(request: Request, start: int, carried: Sequence[int] = ()) ->
         start,
         upto=request.turn_start,
         relevance=scored.answer,
+        values=scored.values,
         carried=carried,
     )
     if not coverage.open or (carried and not coverage.sure):
         return RecallNeed("none", "the window holds what the question needs", scored)
     if coverage.by_meaning:
         why = "an older message is closer in meaning to the question than the window"
+        return RecallNeed("light", why, scored)
+    if coverage.by_relevance:
+        why = "an older message is far more relevant to the question than the window"
         return RecallNeed("light", why, scored)
     found = f"{100 * coverage.best_outside:.0f} % against {100 * coverage.best_inside:.0f} %"
     return RecallNeed(
