@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -18,6 +22,7 @@ from eunoe.domain.settings import POLICY_NAMES
 from eunoe.stages.counting.tokenizer import find_tokenizer
 from eunoe.stages.flags import FLAG_NAMES, read_flags
 from eunoe_cli.__main__ import main
+from model_server import running_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -46,16 +51,55 @@ def part(name: str) -> str:
     return found[1].strip("\n")
 
 
+PATHS = os.pathsep.join(str(REPOSITORY / x) for x in ("core", "adapters", "examples"))
+ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS}
+PROXY_PORT = "8787"
+
+
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join(str(REPOSITORY / x) for x in ("core", "adapters", "examples"))
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": path},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@contextmanager
+def proxy_of_the_readme() -> Iterator[str]:
+    """Runs the command of the README, at a free port and before a server that answers."""
+    pytest.importorskip("uvicorn")
+    [line] = [line for line in COMMANDS if line.startswith("eunoe proxy ")]
+    arguments = shlex.split(line)[1:]
+    answer = {
+        "id": "a",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": "Hello."},
+            }
+        ],
+    }
+    with running_server() as behind:
+        behind.headers = {"Content-Type": "application/json"}
+        behind.answer = json.dumps(answer)
+        arguments[arguments.index("--upstream") + 1] = behind.url
+        command = [sys.executable, "-m", "eunoe_cli", *arguments, "--port", "0"]
+        with subprocess.Popen(
+            command, cwd=REPOSITORY, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
+        ) as process:
+            try:
+                assert process.stdout is not None
+                yield process.stdout.readline().split()[2].split(":")[2].split("/")[0]
+            finally:
+                process.terminate()
+            assert process.wait(30) == 0
 
 
 def test_there_are_snippets_of_every_kind():
@@ -69,7 +113,12 @@ def test_there_are_snippets_of_every_kind():
 def test_python_snippets_run(code: str):
     if "langchain" in code:
         pytest.importorskip("langchain_core")
-    done = run_python(code)
+    if PROXY_PORT in code:
+        pytest.importorskip("openai")
+        with proxy_of_the_readme() as port:
+            done = run_python(code.replace(PROXY_PORT, port))
+    else:
+        done = run_python(code)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -78,6 +127,10 @@ def test_commands_run(line: str, monkeypatch, capsys):
     monkeypatch.chdir(REPOSITORY)
     name, *arguments = shlex.split(line)
     assert name == "eunoe"
+    if arguments[0] == "proxy":  # it serves until it is stopped
+        with proxy_of_the_readme() as port:
+            assert urlopen(f"http://127.0.0.1:{port}/health").status == 200
+        return
     assert main(arguments) == 0
     assert capsys.readouterr().out
 

@@ -105,6 +105,7 @@ class ProxyApp:
         while True:
             event = await receive()
             if event["type"] == "lifespan.startup":
+                self._upstream.connect()
                 await self._fitter.warm_up()
                 await send({"type": "lifespan.startup.complete"})
             elif event["type"] == "lifespan.shutdown":
@@ -125,7 +126,8 @@ class ProxyApp:
             await self._chat(incoming, send)
         else:
             self.metrics.count_passed()
-            passage = await self._pass_on(incoming, send, incoming.chunks())
+            content = incoming.chunks() if incoming.has_body else (await incoming.read(0))[0]
+            passage = await self._pass_on(incoming, send, content)
             self._count_failure(passage)
 
     async def _chat(self, incoming: Incoming, send: Send) -> None:

@@ -46,6 +46,11 @@ class Incoming:
         found = [value for key, value in self.headers if key == wanted]
         return found[-1].decode("latin-1").strip() if found else ""
 
+    @property
+    def has_body(self) -> bool:
+        """Whether its headers announce a body."""
+        return any(key in (b"content-length", b"transfer-encoding") for key, _ in self.headers)
+
     async def chunks(self) -> AsyncIterator[bytes]:
         """The rest of the body as it comes.
 
@@ -61,13 +66,13 @@ class Incoming:
             yield event.get("body", b"")
 
     async def read(self, most: int) -> tuple[bytes, bool]:
-        """The body, and whether that is all of it: reading stops after ``most`` bytes."""
+        """The body, and whether that is all of it, in ``most`` bytes; reading stops behind them."""
         data = bytearray()
         async for chunk in self.chunks():
             data += chunk
             if len(data) > most:
                 break
-        return bytes(data), self._read.is_set()
+        return bytes(data), self._read.is_set() and len(data) <= most
 
     async def gone(self) -> None:
         """Wait until the caller leaves; only once its request is read."""

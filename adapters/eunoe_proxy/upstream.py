@@ -68,6 +68,15 @@ class Upstream:
         """Name and port, without anything secret."""
         return self._base.netloc.decode("ascii")
 
+    def connect(self) -> httpx.AsyncClient:
+        """Make ready for requests; reading the certificates takes a moment, once."""
+        if self._client is None:
+            limits = self._httpx.Limits(max_connections=None, max_keepalive_connections=100)
+            self._client = self._httpx.AsyncClient(
+                limits=limits, follow_redirects=False, timeout=self._timeout
+            )
+        return self._client
+
     async def open(
         self,
         method: str,
@@ -97,13 +106,8 @@ class Upstream:
             content=content,
             extensions={"timeout": self._timeout.as_dict()},
         )
-        if self._client is None:
-            limits = self._httpx.Limits(max_connections=None, max_keepalive_connections=100)
-            self._client = self._httpx.AsyncClient(
-                limits=limits, follow_redirects=False, timeout=self._timeout
-            )
         try:
-            return await self._client.send(request, stream=True)
+            return await self.connect().send(request, stream=True)
         except ClientGoneError:
             raise
         except self._httpx.TimeoutException as error:

@@ -1,0 +1,294 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from eunoe import lint
+from eunoe.stages.accounting.ledger import Ledger
+from eunoe_backends import InMemoryLedgerStore, JsonLinesLedgerStore
+from proxied import DONE, delta, event, talk
+
+SURPRISE = "the secret word is halcyon"
+
+
+def usage(prompt: int, cached: int = 0) -> dict:
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": cached},
+    }
+
+
+def answered(prompt: int = 500, cached: int = 0) -> str:
+    choices = [{"message": {"role": "assistant", "content": "ok"}}]
+    return json.dumps({"choices": choices, "usage": usage(prompt, cached)})
+
+
+def test_a_long_chat_is_fitted_and_said_so(upstream, proxy):
+    messages = talk(40)
+    running = proxy(max_tokens=1500)
+    answer = running.ask(messages, temperature=0.25, odd={"a": [1, None]}, max_tokens=100)
+    head = answer.headers
+    [(path, _, body)] = upstream.asked
+    sent = body.pop("messages")
+    assert path == "/v1/chat/completions"
+    assert body == {
+        "model": "gpt-4o",
+        "temperature": 0.25,
+        "odd": {"a": [1, None]},
+        "max_tokens": 100,
+    }
+    assert sent[0] == messages[0]
+    assert sent[-1] == messages[-1]
+    assert len(sent) < len(messages)
+    assert all(m in messages for m in sent)
+    assert lint(sent) == ()
+    assert head["x-eunoe-outcome"] == "fitted"
+    assert head["x-eunoe-policy"] == "stable"
+    assert int(head["x-eunoe-tokens-before"]) > 1500
+    assert int(head["x-eunoe-tokens-after"]) <= 1400 == int(head["x-eunoe-tokens-allowed"])
+    assert int(head["x-eunoe-dropped"]) == len(messages) - len(sent)
+    assert head["x-eunoe-cut"] in ("held", "declared")
+    assert head["x-eunoe-truncated"] == "false"
+    assert head["x-eunoe-warnings"] == "0"
+
+
+def test_kept_messages_keep_their_bytes(upstream, proxy):
+    pieces = [json.dumps(m, separators=(" ,", " :\t")) for m in talk(40)]
+    body = '{"n":1.0, "messages" : [' + " ,\n".join(pieces) + '] , "seed":1e400}'
+    proxy(max_tokens=1500).client.post("/v1/chat/completions", content=body.encode())
+    [sent] = upstream.raw
+    text = sent.decode()
+    assert text.startswith('{"n":1.0, "messages" : [' + pieces[0] + ",")
+    assert text.endswith(pieces[-1] + '] , "seed":1e400}')
+    assert len(text) < len(body)
+
+
+@pytest.mark.parametrize(
+    ("options", "body", "headers", "allowed"),
+    [
+        ({}, {}, {}, "115200"),  # nine tenths of the model's window
+        ({"context_share": 0.5}, {}, {}, "64000"),
+        ({"context_window": 4000}, {}, {}, "3600"),
+        ({"context_window": 4000}, {"max_completion_tokens": 1000}, {}, "3000"),
+        ({}, {"model": "unheard-of"}, {}, "unlimited"),
+        ({"max_tokens": 1000}, {"model": "unheard-of"}, {}, "1000"),
+        ({"max_tokens": 1000}, {"max_tokens": 300}, {}, "700"),
+        ({"max_tokens": 1000}, {"max_tokens": 90_000}, {}, "500"),
+        ({"max_tokens": 1000}, {"max_tokens": None}, {}, "1000"),
+        ({"max_tokens": 1000}, {}, {"X-Eunoe-Max-Tokens": "800"}, "800"),
+        ({"max_tokens": 1000}, {}, {"X-Eunoe-Max-Tokens": "5000"}, "1000"),
+        ({"max_tokens": 1000}, {"num_ctx": 500}, {}, "450"),
+    ],
+)
+def test_how_much_is_allowed(proxy, options, body, headers, allowed):
+    answer = proxy(**options).ask(talk(2), headers, **body)
+    assert answer.headers["x-eunoe-tokens-allowed"] == allowed
+
+
+def test_a_caller_may_name_a_policy(proxy):
+    running = proxy(max_tokens=1000, policy="window")
+    asked = {"X-Eunoe-Policy": "relevance"}
+    assert running.ask(talk(20)).headers["x-eunoe-policy"] == "window"
+    assert running.ask(talk(20), asked).headers["x-eunoe-policy"] == "relevance"
+
+
+def test_wishes_that_mean_nothing_are_named(proxy):
+    asked = {"X-Eunoe-Policy": "magic", "X-Eunoe-Max-Tokens": "-5"}
+    head = proxy(max_tokens=1000).ask(talk(20), asked).headers
+    assert head["x-eunoe-ignored"] == "X-Eunoe-Policy, X-Eunoe-Max-Tokens"
+    assert (head["x-eunoe-policy"], head["x-eunoe-tokens-allowed"]) == ("stable", "1000")
+
+
+def test_tools_take_room(upstream, proxy):
+    tool = {"type": "function", "function": {"name": "look", "description": "look " * 200}}
+    running = proxy(max_tokens=1500)
+    running.ask(talk(20))
+    running.ask(talk(20), tools=[tool])
+    plain, with_tools = (len(body["messages"]) for _, _, body in upstream.asked)
+    assert with_tools < plain
+    assert upstream.asked[1][2]["tools"] == [tool]
+
+
+def test_a_question_too_large_in_itself(upstream, proxy):
+    messages = [{"role": "user", "content": "long " * 3000}]
+    cut = proxy(max_tokens=500).ask(messages).headers
+    assert (cut["x-eunoe-truncated"], cut["x-eunoe-outcome"]) == ("true", "fitted")
+    whole = proxy(max_tokens=500, on_overflow="keep").ask(messages).headers
+    assert int(whole["x-eunoe-over-budget"]) > 2000
+    assert upstream.asked[1][2]["messages"] == messages
+    strict = proxy(max_tokens=500, on_overflow="refuse")
+    refused = strict.ask(messages)
+    assert refused.status_code == 400
+    assert refused.json()["error"]["code"] == "context_length_exceeded"
+    assert len(upstream.asked) == 2
+    strict.wait_for('eunoe_failures_total{kind="over_budget"}', 1)
+
+
+def test_flags_are_read_where_the_operator_wants(upstream, proxy):
+    messages = [{"role": "user", "content": "!pin the port is 5433"}]
+    proxy().ask(messages)
+    proxy(read_flags=True).ask(messages)
+    texts = [body["messages"][0]["content"] for _, _, body in upstream.asked]
+    assert texts == ["!pin the port is 5433", "… the port is 5433"]
+
+
+def test_a_fault_of_ours_sends_the_chat_as_it_came(upstream, proxy, monkeypatch, caplog):
+    running = proxy(max_tokens=300)
+
+    def fail(*args, **more):
+        raise KeyError(SURPRISE)
+
+    monkeypatch.setattr("eunoe.pipeline.orchestrator.ContextOrchestrator.process_sync", fail)
+    messages = [*talk(20), {"role": "user", "content": SURPRISE}]
+    answer = running.ask(messages)
+    assert answer.status_code == 200
+    assert answer.headers["x-eunoe-outcome"] == "untouched"
+    assert answer.headers["x-eunoe-reason"] == "fault"
+    assert upstream.asked[0][2]["messages"] == messages
+    assert "KeyError" in caplog.text
+    assert SURPRISE not in caplog.text
+    running.wait_for('eunoe_failures_total{kind="fault"}', 1)
+    running.wait_for('eunoe_requests_total{outcome="answered"}', 1)
+
+
+def test_late_the_chat_goes_as_it_came(upstream, proxy, monkeypatch):
+    running = proxy(max_tokens=300, deadline=0.3)
+    go_on = threading.Event()
+    monkeypatch.setattr(
+        "eunoe.pipeline.orchestrator.ContextOrchestrator.process_sync",
+        lambda *args, **more: go_on.wait(10),
+    )
+    began = time.monotonic()
+    answer = running.ask(talk(20))
+    taken = time.monotonic() - began
+    go_on.set()
+    assert taken < 5
+    assert answer.headers["x-eunoe-reason"] == "deadline"
+    assert upstream.asked[0][2]["messages"] == talk(20)
+    running.wait_for('eunoe_failures_total{kind="deadline"}', 1)
+
+
+def test_an_answer_is_entered_with_its_usage(upstream, proxy, tmp_path):
+    upstream.answer = answered(900, 300)
+    file = tmp_path / "ledger.jsonl"
+    running = proxy(max_tokens=1500, ledger=str(file))
+    running.ask(talk(30), {"X-Eunoe-Session": "sess-1"})
+    running.wait_for('eunoe_requests_total{outcome="answered"}', 1)
+    entry = JsonLinesLedgerStore(file).of("sess-1")
+    assert (entry.is_measured, entry.total.sent.requests) == (True, 1)
+    assert (entry.total.sent.prompt, entry.total.sent.cached) == (900, 300)
+    assert entry.total.untouched.prompt > entry.total.sent.prompt
+    assert "word" not in file.read_text()
+    assert running.metric('eunoe_tokens_cached_total{model="gpt-4o"}') == 300
+    before = running.metric('eunoe_tokens_before_total{model="gpt-4o"}')
+    assert before > running.metric('eunoe_tokens_after_total{model="gpt-4o"}') > 0
+    assert running.metric("eunoe_choosing_milliseconds_count") == 1
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_usage_of_a_stream_is_read_from_its_last_piece(upstream, proxy, broken):
+    last = event(choices=[], usage=usage(321)) + DONE
+    halves = [last[:30], last[30:]] if broken else [last]
+    upstream.pieces = lambda body: iter([delta("a"), *halves])
+    keeper = InMemoryLedgerStore()
+    running = proxy(keeper=keeper)
+    running.ask(talk(5), {"X-Eunoe-Session": "s"}, stream=True)
+    running.wait_for('eunoe_requests_total{outcome="answered"}', 1)
+    assert keeper.of("s").total.sent.prompt == 321
+    assert "stream_options" not in upstream.asked[0][2]
+
+
+def test_usage_is_asked_for_where_the_operator_wants(upstream, proxy):
+    running = proxy(ask_usage=True)
+    running.ask(talk(1), stream=True)
+    running.ask(talk(1), stream=True, stream_options={"include_usage": False})
+    running.ask(talk(1))
+    asked = [body.get("stream_options") for _, _, body in upstream.asked]
+    assert asked == [{"include_usage": True}, {"include_usage": False}, None]
+
+
+def test_without_usage_an_answer_is_estimated(upstream, proxy):
+    keeper = InMemoryLedgerStore()
+    running = proxy(keeper=keeper)
+    running.ask(talk(5))
+    running.wait_for('eunoe_requests_total{outcome="answered"}', 1)
+    [(name, entry)] = keeper.chats().items()
+    assert name.startswith("chat-")
+    assert entry.estimated.sent.requests == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "pieces"),
+    [
+        (500, None, None),
+        (429, None, None),
+        (200, '{"error": {"message": "no"}}', None),
+        (200, None, [delta("a"), event(error={"message": "no"})]),
+        (200, None, [delta("a"), b""]),
+    ],
+)
+def test_nothing_is_entered_when_the_server_failed(upstream, proxy, status, answer, pieces):
+    upstream.statuses, upstream.answer = [status], answer
+    upstream.pieces = (lambda body: iter(pieces)) if pieces else None
+    keeper = InMemoryLedgerStore()
+    running = proxy(keeper=keeper)
+    with contextlib.suppress(httpx.RemoteProtocolError):
+        running.ask(talk(5), stream=bool(pieces))
+    outcome = "refused" if status != 200 else "failed"
+    running.wait_for(f'eunoe_requests_total{{outcome="{outcome}"}}', 1)
+    assert keeper.total() == Ledger()
+
+
+def test_counts_are_corrected_by_what_a_model_reports(upstream, proxy):
+    running = proxy(max_tokens=1500)
+    first = running.ask(talk(40), max_tokens=1).headers
+    counted = int(first["x-eunoe-tokens-after"])
+    upstream.answer = answered(round(counted * 1.5))
+    for number in range(3):
+        running.ask(talk(40), max_tokens=1)
+        running.wait_for('eunoe_requests_total{outcome="answered"}', number + 2)
+    corrected = running.ask(talk(40), max_tokens=1).headers
+    assert int(corrected["x-eunoe-tokens-after"]) * 1.5 <= 1500
+    other = running.ask(talk(40), max_tokens=1, model="gpt-4.1").headers
+    assert other["x-eunoe-tokens-allowed"] == "1499"
+
+
+def test_the_same_chat_has_the_same_session_while_it_grows(proxy):
+    keeper = InMemoryLedgerStore()
+    running = proxy(keeper=keeper)
+    for number, turns in enumerate((1, 2, 3)):
+        running.ask(talk(turns))
+        running.wait_for('eunoe_requests_total{outcome="answered"}', number + 1)
+    assert [ledger.total.sent.requests for ledger in keeper.chats().values()] == [3]
+
+
+def test_fifty_at_once_are_never_mixed(upstream, proxy):
+    def pieces(body):
+        mark = body["messages"][-1]["content"]
+        for _ in range(5):
+            yield delta(mark)
+        yield DONE
+
+    upstream.pieces = pieces
+    running = proxy(max_tokens=600)
+
+    def ask(number):
+        messages = talk(20, mark=f" <{number}>")
+        answer = running.ask(messages, {"Authorization": f"Bearer {number}"}, stream=True)
+        return number, answer.content
+
+    with ThreadPoolExecutor(50) as pool:
+        for number, content in pool.map(ask, range(50)):
+            assert content == delta(f"And now <{number}>?") * 5 + DONE
+    for _, headers, body in upstream.asked:
+        number = headers["authorization"].removeprefix("Bearer ")
+        texts = [m["content"] for m in body["messages"][1:] if m["role"] == "user"]
+        assert texts
+        assert all(f"<{number}>" in text for text in texts)
