@@ -315,10 +315,24 @@ MUTANTS = [
         "pipeline/shortening",
         (
             "the newest results stay",
-            "text = None if atom is newest else",
-            "text = None if False else",
+            "if atom is newest:",
+            "if False:",
         ),
-        ("stubs only where they save", "if text and size < request.entries[i].tokens:", "if text:"),
+        ("stubs only where they save", "if text and size < whole:", "if text:"),
+        ("shown pictures go with their result", "view.left_out.update(shown)", "pass"),
+        ("shown pictures take room", "for k in (i, *shown))", "for k in (i,))"),
+        (
+            "what an approval says stays",
+            "[i for i in behind if not messages[i].shape.approves]",
+            "behind",
+        ),
+        (
+            "short words stay beside elided pictures",
+            "if text and (pictures or request.messages[i].media) and",
+            "if False and",
+        ),
+        ("pictures are not text to be clipped", "tokens - pictures)", "tokens)"),
+        ("what is left out takes nothing", "if i in view.left_out:\n        return 0", "pass"),
         (
             "stubs before clips",
             "for shorten in (_stub_results, _clip_results, _leave_out_steps):",

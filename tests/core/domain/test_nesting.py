@@ -42,6 +42,14 @@ def test_what_stands_inside_itself_ends():
     assert _deep_json(circle, True, False, (",", ":")) == '[["x","[...]"]]'
 
 
+def test_what_stands_inside_itself_is_copied_once():
+    circle = Circle()
+    circle += ["x", circle]
+    changed = with_strings_changed(circle, str.upper)
+    assert changed[0] == "X"
+    assert changed[1] is changed
+
+
 def test_what_stands_twice_side_by_side_is_written_twice():
     pair = ["x", {"k": 1}]
     for value in ([pair, pair], {"a": pair, "b": [pair, pair[1]]}):

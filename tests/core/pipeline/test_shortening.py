@@ -77,8 +77,19 @@ def test_what_a_user_says_between_steps_stays():
     approval = {"type": "mcp_approval_response", "approval_request_id": "r", "approve": True}
     request = {"type": "mcp_approval_request", "id": "r", "name": "f", "arguments": "{}"}
     asked = [{"role": "assistant", "content": [request]}, {"role": "user", "content": [approval]}]
-    sent = sent_by(ask([user("look"), *asked, *loop(9)], 800, on_overflow="truncate"))
+    sent = sent_by(ask([user("look"), *asked, *loop(40)], 800))
+    assert len(sent) < 40  # old steps are left out
     assert sent[1:3] == asked
+
+
+@pytest.mark.parametrize("low", [0.3, 0.95])
+def test_steps_without_their_pictures_are_left_out_where_stubs_are_not_enough(low):
+    chat = [user("look"), *pictures(60, shown=True, said="saved")]
+    sent = sent_by(ask(chat, 1500, low_water=low))
+    assert 0 < count_list(sent) <= 1500
+    assert sent[0] == chat[0]
+    assert sent[-3:] == chat[-3:]
+    assert low < 0.9 or count_list(sent) > 1300  # no more than must be
 
 
 @pytest.mark.parametrize("size", [0, 30])
