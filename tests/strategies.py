@@ -166,8 +166,11 @@ def _picture(a: int, b: int, n: int) -> list[Raw]:
     return [{"role": "user", "content": content}, assistant(text_of(b))]
 
 
+SHOWN_PICTURES = "Here are the images from the tool results above. Use them."
+
+
 def _tool_pictures(a: int, b: int, n: int) -> list[Raw]:
-    shown = [part("Here are the images from the tool results above. Use them."), image()]
+    shown = [part(SHOWN_PICTURES), image()]
     return [
         user(text_of(a, b)),
         calling(f"call_{n}"),
@@ -282,6 +285,14 @@ POISON: dict[str, Callable[[int, int, int], list[Raw]]] = {
         calling(f"call_{n}"),
         assistant("wait"),
         result(f"call_{n}", text_of(b)),
+    ],
+    "late by a turn": lambda a, b, n: [
+        user(text_of(a, b)),
+        calling(f"call_{n}", f"more_{n}"),
+        *([result(f"more_{n}", text_of(a))] if a % 2 else []),
+        user(text_of(b)),
+        result(f"call_{n}", text_of(b, a)),
+        assistant("there it is"),
     ],
     "missing": lambda a, b, n: [
         user(text_of(a, b)),
@@ -414,6 +425,18 @@ PLAIN_ENDINGS: dict[str, Callable[[int, int], list[Raw]]] = {
         result("run_0", text_of(b)),
     ],
     "prefill": lambda a, b: [user("go on: " + text_of(a, b)), assistant("The answer is")],
+    "running pictures": lambda a, b: [
+        user("look at it: " + text_of(a, b)),
+        *(
+            m
+            for i in range(1 + b % 4)
+            for m in (
+                calling(f"run_{i}"),
+                result(f"run_{i}", text_of(b, 1) if a % 2 else [part(text_of(a)), image()]),
+                *([{"role": "user", "content": [part(SHOWN_PICTURES), image()]}] if a % 2 else []),
+            )
+        ),
+    ],
     "huge": lambda a, b: [user("read this: " + text_of(49 + 50 * a, b))],
     "answered": lambda a, b: [user("so: " + text_of(a, b)), assistant(text_of(b))],
     "nothing": lambda a, b: [],

@@ -86,5 +86,5 @@ def test_tools_and_reserve_take_their_room(messages, profile, policy, data):
 @given(messages=chats(), profile=profiles)
 def test_without_a_limit_nothing_is_cut(messages, profile):
     report = ask(messages, 0, profile).report
-    assert report.cut is None
+    assert report.cut is None or (report.cut.index, report.cut.tokens_dropped) == (0, 0)  # a mend
     assert report.recalled == 0 or report.mended

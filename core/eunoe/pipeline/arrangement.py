@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from eunoe.domain.message import Message
 from eunoe.domain.profile import ProviderProfile
 from eunoe.domain.report import Fate
 from eunoe.pipeline.slots import Slot
+from eunoe.stages.atoms import shows_results
 from eunoe.stages.quoting import Quotation, quote_block
 from eunoe.stages.validity import is_visible_turn
 from eunoe.wire.rewriting import merged_users, user_message, with_text_in_front
@@ -27,9 +29,10 @@ def arrange_slots(
     """The slots in an order that the profile's role rules accept.
 
     System messages go to the head where the profile wants them there; a first answer gets a marker
-    before it; roles that must alternate are merged (users), parted by a marker (answers), or quoted
-    in front of the next question (a question whose tool flow never came to an answer). No list is
-    empty, which every provider refuses: where nothing is left a marker stands.
+    before it; roles that must alternate are merged (users, and what a host shows of results),
+    parted by a marker (answers), or quoted in front of the next question (a question whose tool
+    flow never came to an answer). No list is empty, which every provider refuses: where nothing is
+    left a marker stands.
     """
     arranged = list(slots)
     if profile.system_at_head:
@@ -103,8 +106,11 @@ def _join_user(out: list[Slot], part: _UserPart, slot: Slot) -> str:
     """Join a user message with the one before it, at the end of ``out``; say what was done."""
     if slot.message.shape.substance < 2:
         return _BLANK_LEFT_OUT
+    shown = out[-1].message.is_result and shows_results(slot.message)
     steps = out[part.place + 1 :]
     del out[part.place + 1 :]
+    if shown and slot.whole_characters:
+        return part.show(slot, steps)
     return part.join(slot, steps)
 
 
@@ -119,6 +125,7 @@ class _UserPart:
         self._slots = [slot]
         self._quotations: list[Quotation] = []
         self._parts: list[int] = []
+        self._steps: set[int] = set()
 
     def join(self, slot: Slot, steps: Sequence[Slot]) -> str:
         """Take the next user message, and the tool steps between; say what was done."""
@@ -127,27 +134,49 @@ class _UserPart:
             return _BLANK_LEFT_OUT
         if not slot.whole_characters:
             self._slots, self._quotations, self._parts = [slot], [], []
+            self._steps.clear()
             return "a user message was left out: the next one was mended and cannot be merged"
         if not steps:
             self._slots.append(slot)
             return "two user messages in a row were merged, since roles must alternate"
-        for earlier in (*self._slots, *steps):
-            self._parts += earlier.parts
-            if text := spoken_text(earlier.message):
-                self._quotations.append(Quotation(0, earlier.message.role, text))
+        earlier = [*self._slots, *steps]
+        self._parts += [i for s in earlier for i in s.parts]
+        self._quotations += _quotations(earlier)
         self._slots = [slot]
+        self._steps.clear()
         return "tool steps that never came to an answer were quoted before the next question"
+
+    def show(self, slot: Slot, steps: Sequence[Slot]) -> str:
+        """Take the pictures that a host shows of the results of some steps; say what was done.
+
+        The question before them stays as it is: it is what the model works at.
+        """
+        self._slots += [*steps, slot]
+        self._steps.update(map(id, steps))
+        return "tool steps were quoted between the question and the pictures of their results"
 
     def as_slot(self, read: ReadMessage) -> Slot:
         """All of it as one message, which ends with the whole text of the last one."""
         last = self._slots[-1]
         if len(self._slots) == 1 and not self._parts:
             return last
-        raw = merged_users([s.raw for s in self._slots])
+        raws: list[Mapping[str, Any]] = []
+        for is_step, run in groupby(self._slots, lambda s: id(s) in self._steps):
+            slots = list(run)
+            raws += [_quoted(slots)] if is_step else [s.raw for s in slots]
+        raw = merged_users(raws)
         if self._quotations:
             raw = with_text_in_front(raw, quote_block(self._quotations))
         parts = (*self._parts, *(i for s in self._slots for i in s.parts))
         return Slot(last.index, raw, read(raw), True, last.fate, parts)
+
+
+def _quoted(slots: Sequence[Slot]) -> Mapping[str, Any]:
+    return user_message(quote_block(_quotations(slots)))
+
+
+def _quotations(slots: Iterable[Slot]) -> list[Quotation]:
+    return [Quotation(0, s.message.role, text) for s in slots if (text := spoken_text(s.message))]
 
 
 def spoken_text(message: Message) -> str:

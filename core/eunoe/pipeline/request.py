@@ -21,6 +21,7 @@ from eunoe.pipeline.transcript import (
     Transcript,
     chat_timeline,
     note_call_ids,
+    note_unpaired,
 )
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.flags import flags_in_force, lock_flags
@@ -220,7 +221,24 @@ class Request:
     def loose_ids(self) -> frozenset[str | None]:
         """Ids of results that found no call."""
         now = {self.messages[a.first].answers for a in self.current_atoms if a.broken}
-        return frozenset(now | self.transcript.loose_ids)
+        return frozenset(now | self.transcript.loose.keys())
+
+    @cached_property
+    def late_results(self) -> Mapping[int, Mapping[str | None, int]]:
+        """Results that came in a later turn than their call: by place of the call, by id.
+
+        Only where one call and one such result share an id: else it could be another call's.
+        """
+        loose = {key: list(places) for key, places in self.transcript.loose.items()}
+        calls = {key: list(places) for key, places in self.transcript.open_calls.items()}
+        note_unpaired(self.current_atoms, self.messages, loose, calls)
+        late: dict[int, dict[str | None, int]] = {}
+        for key, places in loose.items():
+            waiting = calls.get(key, [])
+            one_each = len(places) == len(waiting) == 1 and key not in self.repeated_ids
+            if one_each and waiting[0] < places[0] and self.messages[places[0]].role == "tool":
+                late.setdefault(waiting[0], {})[key] = places[0]
+        return late
 
     @property
     def asked_as(self) -> Hashable:

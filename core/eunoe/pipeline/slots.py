@@ -31,7 +31,7 @@ class Slot:
     ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
     character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
     bound of its tokens where that is known without counting; ``stands_by`` is the call that a stub
-    of ours answers.
+    of ours, or a result of a later turn, answers.
     """
 
     index: int | None
@@ -61,6 +61,7 @@ class SlotMaker:
             result of another call.
         loose_ids: ids of results that found no call; one of them may be the true result of a call
             that was given an earlier one.
+        late: results that came in a later turn than their call: by place of the call, by id.
         short_ids: whether call ids are rewritten where the provider wants short ones.
         mended: a sentence for each repair, filled while atoms are turned.
     """
@@ -75,6 +76,7 @@ class SlotMaker:
     left_out: Collection[int] = ()
     repeated_ids: frozenset[str | None] = frozenset()
     loose_ids: frozenset[str | None] = frozenset()
+    late: Mapping[int, Mapping[str | None, int]] = field(default_factory=dict)
     short_ids: bool = False
     mended: list[str] = field(default_factory=list)
 
@@ -140,22 +142,30 @@ class SlotMaker:
                 self.mended.append(f"[{i}] a result was moved behind its call [{atom.indices[0]}]")
 
     def _answered(self, atom: Atom, slots: list[Slot]) -> list[Slot]:
-        """The call with a stub for each missing result; a wholly open call at the very end runs."""
+        """The call with what came late, and a stub for each result that is missing.
+
+        A wholly open call at the very end runs.
+        """
         last = len(self.messages) - 1
         if len(atom.indices) == 1 and atom.indices[0] == last:
             return slots
         behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
-        stubs = []
+        call, stubs, missing = atom.indices[0], [], []
+        late = self.late.get(call, {})
         for call_id in atom.unanswered:
+            if call_id in late and (slot := self._slot(late[call_id])) is not None:
+                slot.stands_by = call
+                stubs.append(slot)
+                self.mended.append(f"[{slot.index}] a result was moved behind its call [{call}]")
+                continue
+            missing.append(str(call_id))
             if (form := self._id_form) is not None:
                 call_id = short_call_id(call_id, form.fits, self.profile.servers.call_id_length)
             raw = missing_result(call_id, NO_RESULT)
-            call = atom.indices[0]
             stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB, stands_by=call))
-        calls = ", ".join(str(c) for c in atom.unanswered)
-        self.mended.append(
-            f"[{atom.indices[0]}] no result was recorded for {calls}; a stub says so"
-        )
+        if missing:
+            calls = ", ".join(missing)
+            self.mended.append(f"[{call}] no result was recorded for {calls}; a stub says so")
         return [*slots[:behind], *stubs, *slots[behind:]]
 
     @property

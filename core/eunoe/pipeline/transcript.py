@@ -73,8 +73,9 @@ class Transcript(Grown):
         atom_of_message: which atom holds each message.
         atoms_before_turn: how many atoms stand before each turn.
         vectors: the embeddings that are known, by the name of what embeds.
-        used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call,
-            ``loose_ids`` by results that found no call.
+        used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call.
+        loose: places of the results that found no call, by id; ``open_calls``: places of the calls
+            that got no result for an id.
         thinking_mode: some message carries the reasoning that a provider wants back.
         tool_flow_before: how many messages before each place call a tool or bring a result.
         carried: what the last few cuts carried over, by cut; worked out once for each.
@@ -101,7 +102,8 @@ class Transcript(Grown):
         self.used_ids: set[str | None] = set()
         self.called_ids: set[str | None] = set()
         self.repeated_ids: set[str | None] = set()
-        self.loose_ids: set[str | None] = set()
+        self.loose: dict[str | None, list[int]] = {}
+        self.open_calls: dict[str | None, list[int]] = {}
         self.thinking_mode = False
         self.tool_flow_before = GrowingColumn([0])
         self.carried: dict[object, tuple[int, ...]] = {}
@@ -153,8 +155,7 @@ class Transcript(Grown):
         """Append the atoms of the messages from ``start`` on."""
         base, entries = len(self.atoms), self.entries
         self.atoms += atoms
-        broken = [self.messages[a.first] for a in atoms if a.broken]
-        self.loose_ids.update([m.answers for m in broken if m.is_result])
+        note_unpaired(atoms, self.messages, self.loose, self.open_calls)
         self.atom_first.extend([a.first for a in atoms])
         self.atom_tokens.extend([sum([entries[i].tokens for i in a.indices]) for a in atoms])
         self.atom_system.extend([int(a.system) for a in atoms])
@@ -203,6 +204,21 @@ def note_call_ids(
     for message in messages:
         for call in message.calls:
             (repeated if call.id in called else called).add(call.id)
+
+
+def note_unpaired(
+    atoms: Sequence[Atom],
+    messages: Sequence[Message],
+    loose: dict[str | None, list[int]],
+    open_calls: dict[str | None, list[int]],
+) -> None:
+    """Add results without a call to ``loose``, calls without a result to ``open_calls``."""
+    for atom in atoms:
+        if atom.broken and messages[atom.first].is_result:
+            loose.setdefault(messages[atom.first].answers, []).append(atom.first)
+        elif atom.unanswered and not atom.broken:
+            for key in atom.unanswered:
+                open_calls.setdefault(key, []).append(atom.indices[0])
 
 
 def turn_bounds(messages: Sequence[Message]) -> list[int]:

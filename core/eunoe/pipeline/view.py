@@ -113,13 +113,18 @@ def stand_in_place(request: Request, view: View) -> InPlace:
         left_out=view.left_out,
         repeated_ids=request.repeated_ids,
         loose_ids=request.loose_ids,
+        late=request.late_results,
         short_ids=request.settings.rewrite_call_ids,
     )
     slots: list[Slot] = []
     broken: list[Atom] = []
     early: list[Atom] = []
     current = [a for a in request.current_atoms if a.first not in view.left_out]
-    for atom in unrepeated(request, [*view.in_place, *current], maker.mended):
+    atoms = unrepeated(request, [*view.in_place, *current], maker.mended)
+    behind_calls = _late_results_in(request, atoms, maker)
+    for atom in atoms:
+        if atom.first in behind_calls:
+            continue
         plain = maker.plain_slot(atom)
         if plain is not None:
             slots.append(plain)
@@ -159,6 +164,15 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
         gists=frozenset([i for i in indices if i in view.gists]),
         summed_up=view.summary.stop if view.summary is not None else 0,
     )
+
+
+def _late_results_in(request: Request, atoms: Sequence[Atom], maker: SlotMaker) -> set[int]:
+    """The results of a later turn whose call stands in the list."""
+    late = request.late_results
+    if not late:
+        return set()
+    calls = [a for a in atoms if a.indices[0] in late and not maker.problem_of(a)]
+    return {i for a in calls for i in late[a.indices[0]].values()}
 
 
 def _with_blocks(
@@ -269,6 +283,8 @@ def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slo
         atoms = [a for a in _all_atoms(request) if early.intersection(a.indices)] if early else []
         if not atoms or any(a.first >= request.turn_start for a in atoms):
             break
+        late = {i for a in atoms for i in request.late_results.get(a.indices[0], {}).values()}
+        atoms += [a for a in _all_atoms(request) if a.first in late]
         gone = {i for a in atoms for i in a.indices}
         slots = [s for s in slots if gone.isdisjoint(s.parts) and s.stands_by not in gone]
         quoted += atoms  # with an answer a user's approval may have gone: look again

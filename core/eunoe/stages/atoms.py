@@ -23,8 +23,12 @@ def opens_turn(message: Message, previous: Message | None) -> bool:
     """
     if message.role != "user" or message.shape.substance < 2 or message.shape.approves:
         return False
-    after_result = previous is not None and previous.is_result
-    return not (after_result and message.media and message.text.startswith(_IMAGES_OF_RESULTS))
+    return not (previous is not None and previous.is_result and shows_results(message))
+
+
+def shows_results(message: Message) -> bool:
+    """Whether a user message looks like the pictures that a host shows behind tool results."""
+    return bool(message.media) and message.text.startswith(_IMAGES_OF_RESULTS)
 
 
 def build_atoms(

@@ -283,3 +283,10 @@ def test_a_pinned_message_without_words_is_not_said_to_be_recalled():
     decision = answer.report.decisions[1]
     assert decision.fate is Fate.DROPPED
     assert "no words" in decision.reason
+
+
+def test_nosum_is_taken_out_and_changes_nothing_where_nobody_writes_summaries():
+    chat = [m for i in range(9) for m in (user(f"q{i} " * 30), assistant(f"a{i} " * 30))]
+    plain, flagged = ask([*chat, user("… so?")], 400), ask([*chat, user("!nosum so?")], 400)
+    assert sent_by(plain) == sent_by(flagged)
+    assert flagged.report.warnings == ()

@@ -6,7 +6,7 @@ import pytest
 
 from ask import ask, sent_by
 from eunoe import Fate
-from judge import count, count_list, faults
+from judge import count, count_list, faults, said
 from strategies import PROFILE_NAMES, assistant, calling, image, part, result, user
 
 SYSTEM = {"role": "system", "content": "be brief"}
@@ -101,3 +101,33 @@ def test_a_long_result_with_a_picture_is_clipped_in_its_text(size):
     assert text.startswith("head ")
     assert text.endswith("tail")
     assert 500 < count(sent) - 765 < 740 + size
+
+
+@pytest.mark.parametrize("profile", ["mistral", "template"])
+def test_where_roles_alternate_the_task_stays_before_the_pictures(profile):
+    """Not inside the quotation: what is quoted is no instruction."""
+    chat = [SYSTEM, user("click through the site"), *pictures(3, shown=True, said="saved")]
+    answer = ask(chat, profile=profile)
+    [system, sent] = sent_by(answer)
+    assert system is SYSTEM
+    assert [p["type"] for p in sent["content"]] == ["text"] * 3 + ["image_url"] + (
+        ["text", "text", "image_url"] * 2
+    )
+    assert sent["content"][0] == part("click through the site")
+    texts = [p["text"] for p in sent["content"] if p["type"] == "text"]
+    assert [t.count("tool: saved") for t in texts] == [0, 1, 0, 1, 0, 1, 0]
+    assert all("click through" not in t for t in texts[1:])
+    assert faults(sent_by(answer), profile) == []
+    assert {d.fate for d in answer.report.decisions} == {Fate.KEPT}
+    again = [*chat, assistant("done"), user("thanks")]
+    assert [p.index for p in ask(again, profile=profile).placements] == [0, 10, 11, 12]
+    assert sent_by(ask(again, profile=profile))[1] == sent
+    # another question is put to it; where steps came between, all that was before is quoted
+    more = sent_by(ask([*chat, user("and now?")], profile=profile))[1]["content"]
+    assert more == [*sent["content"], part("and now?")]
+    steps = [calling("d"), result("d", "saved")]
+    text = said(sent_by(ask([*chat, *steps, user("and now?")], profile=profile))[1])
+    assert text.startswith("<recalled")
+    assert text.endswith("and now?")
+    assert text.count("tool: saved") == 4
+    assert text.count("<recalled") == 1

@@ -138,6 +138,13 @@ def test_a_cap_holds_across_the_step_to_the_long_price(dollars: float, tokens: i
     assert affordable_tokens(CostBudget(dollars), price) == pytest.approx(tokens, abs=1)
 
 
+def test_a_cap_holds_where_the_long_price_is_rounded_up():
+    """62,500.625 picodollars are charged as 62,501: 0.0125 dollars buy 199,996.8 of these."""
+    price = ModelPrice(input=0.0625, output=0.0, long_from=1000, long_input=1.00001)
+    assert affordable_tokens(CostBudget(0.0125), price) == 199_996
+    assert request_cost(price, TokenUse(prompt=199_996)) == 199_996 * 62_501
+
+
 @given(prices, st.floats(1e-6, 10))
 def test_what_is_affordable_costs_no_more_than_the_cap(price: ModelPrice, cap: float):
     tokens = affordable_tokens(CostBudget(cap), price)
