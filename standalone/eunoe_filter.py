@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 173 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 344dd077a61d84a2c6c0697739ebd62cb63268e2926e3df23cf799f11524312f
+# sources sha256 07e8b91f9e9292ecb7cc4f541e058cbfbe392c411311a08bca2a153dc828af49
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache, partial
 from hashlib import blake2b
-from itertools import accumulate, compress, count, pairwise, repeat
+from itertools import accumulate, compress, count, groupby, pairwise, repeat
 from json import dumps
 from json.encoder import encode_basestring, encode_basestring_ascii
 from math import log, sqrt
@@ -3663,8 +3663,12 @@ def opens_turn(message: Message, previous: Message | None) -> bool:
     """
     if message.role != "user" or message.shape.substance < 2 or message.shape.approves:
         return False
-    after_result = previous is not None and previous.is_result
-    return not (after_result and message.media and message.text.startswith(_IMAGES_OF_RESULTS))
+    return not (previous is not None and previous.is_result and shows_results(message))
+
+
+def shows_results(message: Message) -> bool:
+    """Whether a user message looks like the pictures that a host shows behind tool results."""
+    return bool(message.media) and message.text.startswith(_IMAGES_OF_RESULTS)
 
 
 def build_atoms(
@@ -5763,8 +5767,9 @@ class Transcript(Grown):
         atom_of_message: which atom holds each message.
         atoms_before_turn: how many atoms stand before each turn.
         vectors: the embeddings that are known, by the name of what embeds.
-        used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call,
-            ``loose_ids`` by results that found no call.
+        used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call.
+        loose: places of the results that found no call, by id; ``open_calls``: places of the calls
+            that got no result for an id.
         thinking_mode: some message carries the reasoning that a provider wants back.
         tool_flow_before: how many messages before each place call a tool or bring a result.
         carried: what the last few cuts carried over, by cut; worked out once for each.
@@ -5791,7 +5796,8 @@ class Transcript(Grown):
         self.used_ids: set[str | None] = set()
         self.called_ids: set[str | None] = set()
         self.repeated_ids: set[str | None] = set()
-        self.loose_ids: set[str | None] = set()
+        self.loose: dict[str | None, list[int]] = {}
+        self.open_calls: dict[str | None, list[int]] = {}
         self.thinking_mode = False
         self.tool_flow_before = GrowingColumn([0])
         self.carried: dict[object, tuple[int, ...]] = {}
@@ -5843,8 +5849,7 @@ class Transcript(Grown):
         """Append the atoms of the messages from ``start`` on."""
         base, entries = len(self.atoms), self.entries
         self.atoms += atoms
-        broken = [self.messages[a.first] for a in atoms if a.broken]
-        self.loose_ids.update([m.answers for m in broken if m.is_result])
+        note_unpaired(atoms, self.messages, self.loose, self.open_calls)
         self.atom_first.extend([a.first for a in atoms])
         self.atom_tokens.extend([sum([entries[i].tokens for i in a.indices]) for a in atoms])
         self.atom_system.extend([int(a.system) for a in atoms])
@@ -5893,6 +5898,21 @@ def note_call_ids(
     for message in messages:
         for call in message.calls:
             (repeated if call.id in called else called).add(call.id)
+
+
+def note_unpaired(
+    atoms: Sequence[Atom],
+    messages: Sequence[Message],
+    loose: dict[str | None, list[int]],
+    open_calls: dict[str | None, list[int]],
+) -> None:
+    """Add results without a call to ``loose``, calls without a result to ``open_calls``."""
+    for atom in atoms:
+        if atom.broken and messages[atom.first].is_result:
+            loose.setdefault(messages[atom.first].answers, []).append(atom.first)
+        elif atom.unanswered and not atom.broken:
+            for key in atom.unanswered:
+                open_calls.setdefault(key, []).append(atom.indices[0])
 
 
 def turn_bounds(messages: Sequence[Message]) -> list[int]:
@@ -8796,7 +8816,24 @@ class Request:
     def loose_ids(self) -> frozenset[str | None]:
         """Ids of results that found no call."""
         now = {self.messages[a.first].answers for a in self.current_atoms if a.broken}
-        return frozenset(now | self.transcript.loose_ids)
+        return frozenset(now | self.transcript.loose.keys())
+
+    @cached_property
+    def late_results(self) -> Mapping[int, Mapping[str | None, int]]:
+        """Results that came in a later turn than their call: by place of the call, by id.
+
+        Only where one call and one such result share an id: else it could be another call's.
+        """
+        loose = {key: list(places) for key, places in self.transcript.loose.items()}
+        calls = {key: list(places) for key, places in self.transcript.open_calls.items()}
+        note_unpaired(self.current_atoms, self.messages, loose, calls)
+        late: dict[int, dict[str | None, int]] = {}
+        for key, places in loose.items():
+            waiting = calls.get(key, [])
+            one_each = len(places) == len(waiting) == 1 and key not in self.repeated_ids
+            if one_each and waiting[0] < places[0] and self.messages[places[0]].role == "tool":
+                late.setdefault(waiting[0], {})[key] = places[0]
+        return late
 
     @property
     def asked_as(self) -> Hashable:
@@ -13097,7 +13134,7 @@ class Slot:
     ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
     character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
     bound of its tokens where that is known without counting; ``stands_by`` is the call that a stub
-    of ours answers.
+    of ours, or a result of a later turn, answers.
     """
 
     index: int | None
@@ -13127,6 +13164,7 @@ class SlotMaker:
             result of another call.
         loose_ids: ids of results that found no call; one of them may be the true result of a call
             that was given an earlier one.
+        late: results that came in a later turn than their call: by place of the call, by id.
         short_ids: whether call ids are rewritten where the provider wants short ones.
         mended: a sentence for each repair, filled while atoms are turned.
     """
@@ -13141,6 +13179,7 @@ class SlotMaker:
     left_out: Collection[int] = ()
     repeated_ids: frozenset[str | None] = frozenset()
     loose_ids: frozenset[str | None] = frozenset()
+    late: Mapping[int, Mapping[str | None, int]] = field(default_factory=dict)
     short_ids: bool = False
     mended: list[str] = field(default_factory=list)
 
@@ -13183,6 +13222,13 @@ class SlotMaker:
                     return sentence
         return ""
 
+    def late_results_of(self, atoms: Sequence[Atom]) -> set[int]:
+        """Places of the results of a later turn whose call is among the atoms and can stand."""
+        calls = [a for a in atoms if a.indices[0] in self.late] if self.late else []
+        return {
+            i for a in calls if not self.problem_of(a) for i in self.late[a.indices[0]].values()
+        }
+
     def slots_of(self, atom: Atom) -> list[Slot]:
         """The messages of an atom that can stand in the list; none if all are empty."""
         slots: list[Slot] = []
@@ -13206,22 +13252,30 @@ class SlotMaker:
                 self.mended.append(f"[{i}] a result was moved behind its call [{atom.indices[0]}]")
 
     def _answered(self, atom: Atom, slots: list[Slot]) -> list[Slot]:
-        """The call with a stub for each missing result; a wholly open call at the very end runs."""
+        """The call with what came late, and a stub for each result that is missing.
+
+        A wholly open call at the very end runs.
+        """
         last = len(self.messages) - 1
         if len(atom.indices) == 1 and atom.indices[0] == last:
             return slots
         behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
-        stubs = []
+        call, stubs, missing = atom.indices[0], [], []
+        late = self.late.get(call, {})
         for call_id in atom.unanswered:
+            if call_id in late and (slot := self._slot(late[call_id])) is not None:
+                slot.stands_by = call
+                stubs.append(slot)
+                self.mended.append(f"[{slot.index}] a result was moved behind its call [{call}]")
+                continue
+            missing.append(str(call_id))
             if (form := self._id_form) is not None:
                 call_id = short_call_id(call_id, form.fits, self.profile.servers.call_id_length)
             raw = missing_result(call_id, NO_RESULT)
-            call = atom.indices[0]
             stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB, stands_by=call))
-        calls = ", ".join(str(c) for c in atom.unanswered)
-        self.mended.append(
-            f"[{atom.indices[0]}] no result was recorded for {calls}; a stub says so"
-        )
+        if missing:
+            calls = ", ".join(missing)
+            self.mended.append(f"[{call}] no result was recorded for {calls}; a stub says so")
         return [*slots[:behind], *stubs, *slots[behind:]]
 
     @property
@@ -13636,9 +13690,10 @@ def arrange_slots(
     """The slots in an order that the profile's role rules accept.
 
     System messages go to the head where the profile wants them there; a first answer gets a marker
-    before it; roles that must alternate are merged (users), parted by a marker (answers), or quoted
-    in front of the next question (a question whose tool flow never came to an answer). No list is
-    empty, which every provider refuses: where nothing is left a marker stands.
+    before it; roles that must alternate are merged (users, and what a host shows of results),
+    parted by a marker (answers), or quoted in front of the next question (a question whose tool
+    flow never came to an answer). No list is empty, which every provider refuses: where nothing is
+    left a marker stands.
     """
     arranged = list(slots)
     if profile.system_at_head:
@@ -13712,8 +13767,11 @@ def _join_user(out: list[Slot], part: _UserPart, slot: Slot) -> str:
     """Join a user message with the one before it, at the end of ``out``; say what was done."""
     if slot.message.shape.substance < 2:
         return _BLANK_LEFT_OUT
+    shown = out[-1].message.is_result and shows_results(slot.message)
     steps = out[part.place + 1 :]
     del out[part.place + 1 :]
+    if shown and slot.whole_characters:
+        return part.show(slot, steps)
     return part.join(slot, steps)
 
 
@@ -13728,6 +13786,7 @@ class _UserPart:
         self._slots = [slot]
         self._quotations: list[Quotation] = []
         self._parts: list[int] = []
+        self._steps: set[int] = set()
 
     def join(self, slot: Slot, steps: Sequence[Slot]) -> str:
         """Take the next user message, and the tool steps between; say what was done."""
@@ -13736,27 +13795,49 @@ class _UserPart:
             return _BLANK_LEFT_OUT
         if not slot.whole_characters:
             self._slots, self._quotations, self._parts = [slot], [], []
+            self._steps.clear()
             return "a user message was left out: the next one was mended and cannot be merged"
         if not steps:
             self._slots.append(slot)
             return "two user messages in a row were merged, since roles must alternate"
-        for earlier in (*self._slots, *steps):
-            self._parts += earlier.parts
-            if text := spoken_text(earlier.message):
-                self._quotations.append(Quotation(0, earlier.message.role, text))
+        earlier = [*self._slots, *steps]
+        self._parts += [i for s in earlier for i in s.parts]
+        self._quotations += _step_quotations(earlier)
         self._slots = [slot]
+        self._steps.clear()
         return "tool steps that never came to an answer were quoted before the next question"
+
+    def show(self, slot: Slot, steps: Sequence[Slot]) -> str:
+        """Take the pictures that a host shows of the results of some steps; say what was done.
+
+        The question before them stays as it is: it is what the model works at.
+        """
+        self._slots += [*steps, slot]
+        self._steps.update(map(id, steps))
+        return "tool steps were quoted between the question and the pictures of their results"
 
     def as_slot(self, read: ReadMessage) -> Slot:
         """All of it as one message, which ends with the whole text of the last one."""
         last = self._slots[-1]
         if len(self._slots) == 1 and not self._parts:
             return last
-        raw = merged_users([s.raw for s in self._slots])
+        raws: list[Mapping[str, Any]] = []
+        for is_step, run in groupby(self._slots, lambda s: id(s) in self._steps):
+            slots = list(run)
+            raws += [_quoted_steps(slots)] if is_step else [s.raw for s in slots]
+        raw = merged_users(raws)
         if self._quotations:
             raw = with_text_in_front(raw, quote_block(self._quotations))
         parts = (*self._parts, *(i for s in self._slots for i in s.parts))
         return Slot(last.index, raw, read(raw), True, last.fate, parts)
+
+
+def _quoted_steps(slots: Sequence[Slot]) -> Mapping[str, Any]:
+    return user_message(quote_block(_step_quotations(slots)))
+
+
+def _step_quotations(slots: Iterable[Slot]) -> list[Quotation]:
+    return [Quotation(0, s.message.role, text) for s in slots if (text := spoken_text(s.message))]
 
 
 def spoken_text(message: Message) -> str:
@@ -15524,13 +15605,18 @@ def stand_in_place(request: Request, view: View) -> InPlace:
         left_out=view.left_out,
         repeated_ids=request.repeated_ids,
         loose_ids=request.loose_ids,
+        late=request.late_results,
         short_ids=request.settings.rewrite_call_ids,
     )
     slots: list[Slot] = []
     broken: list[Atom] = []
     early: list[Atom] = []
     current = [a for a in request.current_atoms if a.first not in view.left_out]
-    for atom in unrepeated(request, [*view.in_place, *current], maker.mended):
+    atoms = unrepeated(request, [*view.in_place, *current], maker.mended)
+    behind_calls = maker.late_results_of(atoms)
+    for atom in atoms:
+        if atom.first in behind_calls:
+            continue
         plain = maker.plain_slot(atom)
         if plain is not None:
             slots.append(plain)
@@ -15680,6 +15766,8 @@ def _without_open_answers(request: Request, slots: list[Slot]) -> tuple[list[Slo
         atoms = [a for a in _all_atoms(request) if early.intersection(a.indices)] if early else []
         if not atoms or any(a.first >= request.turn_start for a in atoms):
             break
+        late = {i for a in atoms for i in request.late_results.get(a.indices[0], {}).values()}
+        atoms += [a for a in _all_atoms(request) if a.first in late]
         gone = {i for a in atoms for i in a.indices}
         slots = [s for s in slots if gone.isdisjoint(s.parts) and s.stands_by not in gone]
         quoted += atoms  # with an answer a user's approval may have gone: look again

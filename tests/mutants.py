@@ -279,6 +279,11 @@ MUTANTS = [
             "if False:",
         ),
         (
+            "a refused call takes no late result",
+            "i for a in calls if not self.problem_of(a) for i",
+            "i for a in calls for i",
+        ),
+        (
             "late results take the place of stubs",
             "if call_id in late and (slot",
             "if False and (slot",
@@ -576,11 +581,6 @@ MUTANTS = [
             "late results go with a call that is quoted",
             "atoms += [a for a in _all_atoms(request) if a.first in late]",
             "pass",
-        ),
-        (
-            "a refused call takes no late result",
-            "if a.indices[0] in late and not maker.problem_of(a)]",
-            "if a.indices[0] in late]",
         ),
     ),
     *mutants_of(

@@ -141,7 +141,7 @@ class _UserPart:
             return "two user messages in a row were merged, since roles must alternate"
         earlier = [*self._slots, *steps]
         self._parts += [i for s in earlier for i in s.parts]
-        self._quotations += _quotations(earlier)
+        self._quotations += _step_quotations(earlier)
         self._slots = [slot]
         self._steps.clear()
         return "tool steps that never came to an answer were quoted before the next question"
@@ -163,7 +163,7 @@ class _UserPart:
         raws: list[Mapping[str, Any]] = []
         for is_step, run in groupby(self._slots, lambda s: id(s) in self._steps):
             slots = list(run)
-            raws += [_quoted(slots)] if is_step else [s.raw for s in slots]
+            raws += [_quoted_steps(slots)] if is_step else [s.raw for s in slots]
         raw = merged_users(raws)
         if self._quotations:
             raw = with_text_in_front(raw, quote_block(self._quotations))
@@ -171,11 +171,11 @@ class _UserPart:
         return Slot(last.index, raw, read(raw), True, last.fate, parts)
 
 
-def _quoted(slots: Sequence[Slot]) -> Mapping[str, Any]:
-    return user_message(quote_block(_quotations(slots)))
+def _quoted_steps(slots: Sequence[Slot]) -> Mapping[str, Any]:
+    return user_message(quote_block(_step_quotations(slots)))
 
 
-def _quotations(slots: Iterable[Slot]) -> list[Quotation]:
+def _step_quotations(slots: Iterable[Slot]) -> list[Quotation]:
     return [Quotation(0, s.message.role, text) for s in slots if (text := spoken_text(s.message))]
 
 

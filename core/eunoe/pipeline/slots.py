@@ -119,6 +119,13 @@ class SlotMaker:
                     return sentence
         return ""
 
+    def late_results_of(self, atoms: Sequence[Atom]) -> set[int]:
+        """Places of the results of a later turn whose call is among the atoms and can stand."""
+        calls = [a for a in atoms if a.indices[0] in self.late] if self.late else []
+        return {
+            i for a in calls if not self.problem_of(a) for i in self.late[a.indices[0]].values()
+        }
+
     def slots_of(self, atom: Atom) -> list[Slot]:
         """The messages of an atom that can stand in the list; none if all are empty."""
         slots: list[Slot] = []

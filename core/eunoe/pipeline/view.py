@@ -121,7 +121,7 @@ def stand_in_place(request: Request, view: View) -> InPlace:
     early: list[Atom] = []
     current = [a for a in request.current_atoms if a.first not in view.left_out]
     atoms = unrepeated(request, [*view.in_place, *current], maker.mended)
-    behind_calls = _late_results_in(request, atoms, maker)
+    behind_calls = maker.late_results_of(atoms)
     for atom in atoms:
         if atom.first in behind_calls:
             continue
@@ -164,15 +164,6 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
         gists=frozenset([i for i in indices if i in view.gists]),
         summed_up=view.summary.stop if view.summary is not None else 0,
     )
-
-
-def _late_results_in(request: Request, atoms: Sequence[Atom], maker: SlotMaker) -> set[int]:
-    """The results of a later turn whose call stands in the list."""
-    late = request.late_results
-    if not late:
-        return set()
-    calls = [a for a in atoms if a.indices[0] in late and not maker.problem_of(a)]
-    return {i for a in calls for i in late[a.indices[0]].values()}
 
 
 def _with_blocks(
