@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--context-window",
         type=tokens,
         metavar="N",
-        help="tokens that the models hold, where their names do not tell",
+        help="tokens that the models hold, over what their names and the server's list tell",
     )
     parser.add_argument("--policy", metavar="NAME", help="of requests that name none (stable)")
     parser.add_argument(
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="variable whose value goes upstream in place of the caller's key",
     )
     parser.add_argument(
-        "--deadline", type=float, default=2.0, metavar="S", help="seconds for choosing (2)"
+        "--deadline", type=float, default=5.0, metavar="S", help="seconds for choosing (5)"
     )
     parser.add_argument(
         "--timeout", type=float, default=600.0, metavar="S", help="silence of the server (600)"

@@ -9,6 +9,7 @@ from typing import Any
 
 _LONGEST_LINE = 1_000_000
 _LARGEST_ANSWER = 16_000_000
+_LAST_LINE = b"data: [DONE]"
 _SPEAKING = (b'"usage"', b'"timings"', b'"error"')
 
 
@@ -34,11 +35,18 @@ class AnswerWatch:
         self._held = bytearray()
         self._skipping = False
         self._usage: dict[str, Any] = {}
+        length = found.get(b"content-length", "")
+        self._left = int(length) if length.isascii() and length.isdigit() else None
         self.failed = False
         """The answer says that it is an error, whatever its status; of JSON ``usage`` finds out."""
+        self.whole = False
+        """All that the caller needs has come, though the connection may not have ended."""
 
     def feed(self, data: bytes) -> None:
         """The next bytes of the answer."""
+        if self._left is not None:
+            self._left -= len(data)
+            self.whole = self._left <= 0
         if not self._reads:
             return
         if self._unpack is not None:
@@ -68,6 +76,8 @@ class AnswerWatch:
         for line in lines:
             if self._skipping:
                 self._skipping = False
+            elif line.startswith(_LAST_LINE):
+                self.whole = True
             elif line.startswith(b"data:") and any(word in line for word in _SPEAKING):
                 self._take(bytes(line[5:]))
         self._held = rest

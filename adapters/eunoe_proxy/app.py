@@ -23,14 +23,18 @@ from eunoe_proxy.asgi import (
 from eunoe_proxy.fitting import DEADLINE, FAULT, TOO_LARGE, ChatFitter, Fitted
 from eunoe_proxy.headers import account_headers
 from eunoe_proxy.metrics import MEDIA_TYPE, ProxyMetrics
+from eunoe_proxy.pages import is_foreign_page
 from eunoe_proxy.passing import Passage, pass_on, until_gone
 from eunoe_proxy.settings import ProxyOptions, ProxySettings
 from eunoe_proxy.upstream import Upstream, with_readable_encoding
+from eunoe_proxy.windows import WindowList
 from eunoe_proxy.wishes import Wishes, read_wishes
 
 CHAT_PATH = "/v1/chat/completions"
 _PREFIX = "/v1"
 _LONGEST_GOODBYE = 5.0
+_LIST_SHARE = 0.3
+"""Of the deadline, for the server's list of models."""
 _FAILED_FITS = {DEADLINE: "deadline", FAULT: "fault", TOO_LARGE: "too_large"}
 
 
@@ -79,6 +83,7 @@ class ProxyApp:
         self.settings = settings
         self.metrics = ProxyMetrics()
         self._upstream = Upstream(settings)
+        self._windows = WindowList(self._upstream, _LIST_SHARE * settings.deadline)
         self._accounts = ProxyAccounts(settings.ledger, keeper)
         self._fitter = ChatFitter(settings, self._accounts.book, embedder)
         self._entering: set[asyncio.Future[None]] = set()
@@ -122,6 +127,9 @@ class ProxyApp:
         elif not path.startswith(_PREFIX + "/") or not _is_plain(path):
             message = f"eunoe proxy: nothing is here; base_url ends with {_PREFIX}"
             await send_error(send, 404, message, "not_found", "invalid_request_error")
+        elif self.settings.api_key and is_foreign_page(incoming.header("origin")):
+            message = "eunoe proxy: pages of websites may not use the operator's key"
+            await send_error(send, 403, message, "foreign_page", "permission_error")
         elif path == CHAT_PATH and incoming.method == "POST":
             await self._chat(incoming, send)
         else:
@@ -165,8 +173,10 @@ class ProxyApp:
         found: list[Fitted] = []
 
         async def run() -> None:
+            key = incoming.header("authorization")
             try:
-                found.append(await self._fitter.fit(data, wishes))
+                window_of = partial(self._windows.find, key=key)
+                found.append(await self._fitter.fit(data, wishes, window_of))
             except BudgetError as error:
                 self.metrics.count_failure("over_budget")
                 self.metrics.count_outcome("refused")

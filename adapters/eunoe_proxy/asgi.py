@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
+from urllib.parse import quote
 
 Scope = MutableMapping[str, Any]
 Event = MutableMapping[str, Any]
@@ -26,15 +27,18 @@ class Incoming:
 
     Attributes:
         method: in capitals.
-        path: decoded; ``raw_path`` as it came.
+        path: decoded; ``raw_path`` as it came; both below the place where the app is mounted.
         query: as it came, without the mark.
         headers: names in small letters, in order, doubles included.
     """
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.method = str(scope["method"])
-        self.path = str(scope["path"])
-        self.raw_path = bytes(scope.get("raw_path") or self.path.encode())
+        root = str(scope.get("root_path") or "").rstrip("/")
+        path = str(scope["path"])
+        self.path = path.removeprefix(root)
+        raw = bytes(scope.get("raw_path") or quote(path).encode())
+        self.raw_path = raw.removeprefix(quote(root).encode())
         self.query = bytes(scope.get("query_string") or b"")
         self.headers: Headers = [(bytes(k).lower(), bytes(v)) for k, v in scope["headers"]]
         self._receive = receive

@@ -35,6 +35,12 @@ class ChatBody:
     stop: int
     end: int
 
+    @property
+    def model(self) -> str:
+        """The model that is asked; empty where none is named."""
+        model = self.values.get("model")
+        return model if isinstance(model, str) else ""
+
     def written(self, placements: Sequence[Placement] | None, *, ask_usage: bool = False) -> bytes:
         """The body to send.
 

@@ -9,6 +9,7 @@ import os
 import threading
 import time
 import traceback
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,8 @@ _FRAMES_LOGGED = 4
 _WARM_TURNS, _WARM_TOKENS = 40, 200
 _WORKERS = min(8, (os.cpu_count() or 1) + 2)
 _ON_OVERFLOW: dict[str, Any] = {"truncate": "truncate", "keep": "keep", "refuse": "raise"}
+
+WindowFinder = Callable[[str], Awaitable[int]]
 
 NOT_A_CHAT, DEADLINE, TOO_LARGE, FAULT = "not a chat", "deadline", "too large", "fault"
 
@@ -84,24 +87,27 @@ class ChatFitter:
         )
         self.workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="eunoe-proxy")
 
-    async def fit(self, data: bytes, wishes: Wishes) -> Fitted:
+    async def fit(self, data: bytes, wishes: Wishes, window_of: WindowFinder) -> Fitted:
         """Choose what is sent; any fault of ours sends the body as it came.
+
+        Args:
+            data: the body.
+            wishes: of the caller.
+            window_of: tells the window of a model where neither body nor name do.
 
         Raises:
             BudgetError: it cannot fit and the operator wants that refused.
         """
         late = threading.Event()
-        loop = asyncio.get_running_loop()
         seconds = self._settings.deadline
-        timer = loop.call_later(seconds * _SCORING_SHARE, late.set)
+        timer = asyncio.get_running_loop().call_later(seconds * _SCORING_SHARE, late.set)
         try:
-            work = loop.run_in_executor(self.workers, self._fit, data, wishes, late)
-            return await asyncio.wait_for(work, seconds)
+            return await asyncio.wait_for(self._fit(data, wishes, window_of, late), seconds)
         except BudgetError:
             raise
         except TimeoutError:
             logger.warning("eunoe took over %g s; the request goes through unchanged", seconds)
-            return Fitted(body=data, why=DEADLINE, seconds=seconds)
+            return Fitted(body=data, why=DEADLINE)
         except Exception as error:
             _log_fault(error)
             return Fitted(body=data, why=FAULT)
@@ -112,11 +118,13 @@ class ChatFitter:
     async def warm_up(self) -> None:
         """Load what the first request would else wait for, such as the tokenizer."""
         turns = [{"role": "user", "content": f"question {i}"} for i in range(_WARM_TURNS)]
-        data = json.dumps({"messages": turns, "max_tokens": 1}).encode()
-        wishes = Wishes(max_tokens=_WARM_TOKENS)
-        loop, never = asyncio.get_running_loop(), threading.Event()
+        data = json.dumps({"messages": turns}).encode()
+
+        async def unknown(model: str) -> int:
+            return 0
+
         try:
-            await loop.run_in_executor(self.workers, self._fit, data, wishes, never)
+            await self._fit(data, Wishes(max_tokens=_WARM_TOKENS), unknown, threading.Event())
         except Exception as error:  # the first request finds out by itself
             _log_fault(error)
 
@@ -124,15 +132,24 @@ class ChatFitter:
         """End the threads; what waits in them is dropped."""
         self.workers.shutdown(wait=False, cancel_futures=True)
 
-    def _fit(self, data: bytes, wishes: Wishes, late: threading.Event) -> Fitted:
-        began = time.perf_counter()
-        body = read_chat_body(data)
+    async def _fit(
+        self, data: bytes, wishes: Wishes, window_of: WindowFinder, late: threading.Event
+    ) -> Fitted:
+        loop = asyncio.get_running_loop()
+        body = await loop.run_in_executor(self.workers, read_chat_body, data)
         if body is None:
             return Fitted(body=data, why=NOT_A_CHAT)
-        model = body.values.get("model")
-        model = model if isinstance(model, str) else ""
+        window = self._settings.context_window or find_window(body.values, {}, {})
+        if not window and body.model:
+            window = await window_of(body.model)
+        return await loop.run_in_executor(self.workers, self._choose, body, window, wishes, late)
+
+    def _choose(self, body: ChatBody, window: int, wishes: Wishes, late: threading.Event) -> Fitted:
+        """The choice; runs in a thread."""
+        began = time.perf_counter()
+        model = body.model
         factor = self._book.factor(model)
-        allowed = allowed_tokens(body, self._settings, wishes.max_tokens)
+        allowed = allowed_tokens(body, self._settings, window, wishes.max_tokens)
         tools = body.values.get("tools")
         session = wishes.session or session_of(body.messages)
         conversation = Conversation.from_openai_messages(body.messages)
@@ -148,19 +165,18 @@ class ChatFitter:
         )
         same = result.conversation is conversation
         sent = body.written(None if same else result.placements, ask_usage=self._settings.ask_usage)
-        window = self._settings.context_window or find_window(body.values, {}, {})
         return Fitted(
             body=sent,
             report=result.report,
             forecast=provider_forecast(result.forecast, 0, factor, window),
             model=model,
             session=session,
-            changed=sent != data,
+            changed=not same,
             seconds=time.perf_counter() - began,
         )
 
 
-def allowed_tokens(body: ChatBody, settings: ProxySettings, wished: int = 0) -> int:
+def allowed_tokens(body: ChatBody, settings: ProxySettings, window: int, wished: int = 0) -> int:
     """Tokens that messages and tools may take; 0 for no limit.
 
     The answer's room, which the request names, is taken from the cap and from the window, but never
@@ -169,9 +185,9 @@ def allowed_tokens(body: ChatBody, settings: ProxySettings, wished: int = 0) -> 
     Args:
         body: of the request.
         settings: of the operator.
+        window: of the model; 0 if unknown.
         wished: a cap of the caller; 0 for none.
     """
-    window = settings.context_window or find_window(body.values, {}, {})
     limits = [size for size in (settings.max_tokens, wished, window) if size]
     if not limits:
         return 0

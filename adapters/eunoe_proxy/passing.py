@@ -75,7 +75,7 @@ async def pass_on(
             await answer.aclose()
 
     if not await until_gone(run(), incoming):
-        passage.left = True
+        passage.left = passage.watch is None or not passage.watch.whole
     return passage
 
 

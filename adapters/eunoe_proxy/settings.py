@@ -45,8 +45,9 @@ class ProxySettings:
         api_key: goes upstream in place of the caller's own; empty passes the caller's on.
         max_tokens: of a request, the room for its answer included; 0 sets no cap.
         context_share: share of the model's window that messages and tools may take, in (0, 1].
-        context_window: tokens that every model here holds; 0 goes by what the request and the
-            model's name tell. Where that is nothing, ``max_tokens`` alone counts.
+        context_window: tokens that every model here holds; 0 goes by what the request, the model's
+            name or the server's list of models tell. Where that is nothing, ``max_tokens`` alone
+            counts.
         policy: of requests that name none; None for the default.
         profile: whose rules, over what the model's name says.
         on_overflow: what happens to a question that is too large in itself: ``truncate`` shortens
@@ -73,7 +74,7 @@ class ProxySettings:
     profile: str | None = None
     on_overflow: OverflowChoice = "truncate"
     read_flags: bool = False
-    deadline: float = 2.0
+    deadline: float = 5.0
     timeout: float = 600.0
     connect_timeout: float = 10.0
     largest_body: int = 64_000_000

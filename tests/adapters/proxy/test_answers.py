@@ -89,6 +89,22 @@ def test_an_error_under_a_good_status_is_seen(data, headers, failed):
     assert watch.failed is failed
 
 
+@pytest.mark.parametrize(
+    ("data", "headers", "whole"),
+    [
+        (delta("a") + DONE, STREAM, True),
+        (delta("a") + DONE[:10], STREAM, False),
+        (delta("[DONE]"), STREAM, False),
+        (b"{}", [*JSON, (b"content-length", b"2")], True),
+        (b"{", [*JSON, (b"content-length", b"2")], False),
+        (b"{}", [*JSON, (b"content-length", b"two")], False),
+        (b"{}", JSON, False),
+    ],
+)
+def test_when_a_caller_has_all_it_needs(data, headers, whole):
+    assert watched(data, headers).whole is whole
+
+
 def test_an_answer_too_large_to_keep_is_let_go():
     watch = watched(b"[" + b"1," * 9_000_000, JSON, size=1_000_000)
     assert watch.usage() is None

@@ -9,6 +9,7 @@ import time
 import httpx
 import pytest
 
+from eunoe_proxy import create_app
 from proxied import DONE, delta, event, talk
 
 CHAT = "/v1/chat/completions"
@@ -165,6 +166,40 @@ def test_a_caller_that_leaves_ends_the_request_behind(upstream, proxy):
     running.wait_for('eunoe_failures_total{kind="client_left"}', 1)
 
 
+def test_a_caller_that_leaves_after_the_last_piece_was_answered(upstream, proxy):
+    ended = threading.Event()
+
+    def pieces(body):
+        yield delta("a")
+        yield DONE
+        ended.wait(10)
+
+    upstream.pieces = pieces
+    running = proxy()
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
+    with running.client.stream("POST", CHAT, json=body) as answer:
+        for part in answer.iter_raw():
+            if part.endswith(DONE):
+                break
+    running.wait_for('eunoe_requests_total{outcome="answered"}', 1)
+    running.wait_for('eunoe_failures_total{kind="client_left"}', 0)
+    ended.set()
+
+
+async def test_it_may_be_mounted_below_another_path(upstream):
+    app = create_app(upstream.url)
+
+    async def mounted(scope, receive, send):
+        await app({**scope, "root_path": "/l m"}, receive, send)
+
+    transport = httpx.ASGITransport(app=mounted)
+    async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+        answer = await client.get("/l%20m/v1/models/a%2Fb?x=1")
+    await app.close()
+    assert answer.status_code == 200
+    assert [path for path, _, _ in upstream.asked] == ["/v1/models/a%2Fb?x=1"]
+
+
 def test_a_caller_that_leaves_before_the_answer_ends_the_request_behind(proxy):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(10)
@@ -235,8 +270,7 @@ def test_a_packed_answer_stays_packed(upstream, proxy):
     headers = {"Accept-Encoding": "br, gzip;q=0.5"}
     with running.client.stream("POST", CHAT, json=body, headers=headers) as answer:
         assert b"".join(answer.iter_raw()) == packed
-    [(_, got, _)] = upstream.asked
-    assert got["accept-encoding"] == "gzip;q=0.5"
+    assert upstream.asked[-1][1]["accept-encoding"] == "gzip;q=0.5"
 
 
 def test_a_request_in_pieces_is_read_whole(upstream, proxy):

@@ -1,0 +1,91 @@
+"""How much the server's models hold, from its own list, asked for when a request needs it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from eunoe.domain.log import logger
+from eunoe.wire.model_window import find_window
+from eunoe_proxy.asgi import Headers
+from eunoe_proxy.upstream import Upstream
+
+_LARGEST_LIST = 16_000_000
+_ASK_AGAIN = 300.0
+_MODELS_KEPT = 10_000
+
+
+class WindowList:
+    """Windows by model: numbers, the same for all callers.
+
+    Args:
+        upstream: the server.
+        seconds: that a request waits for the list at most.
+        clock: seconds, rising.
+    """
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._upstream, self._seconds, self._clock = upstream, seconds, clock
+        self._known: dict[str, int] = {}
+        self._asked = -_ASK_AGAIN
+        self._lock = asyncio.Lock()
+
+    async def find(self, model: str, key: str) -> int:
+        """Tokens that a model holds; 0 where the server does not say.
+
+        A list that lacks the model is asked for again after five minutes.
+
+        Args:
+            model: its name.
+            key: the caller's ``Authorization``; empty for none.
+        """
+        if model in self._known:
+            return self._known[model]
+        async with self._lock:
+            if model not in self._known and self._clock() - self._asked >= _ASK_AGAIN:
+                try:
+                    self._known = await asyncio.wait_for(self._ask(key), self._seconds)
+                except Exception as error:
+                    name = type(error).__name__
+                    logger.info("eunoe: the server's list of models cannot be read (%s)", name)
+                self._asked = self._clock()
+        return self._known.get(model, 0)
+
+    async def _ask(self, key: str) -> dict[str, int]:
+        headers: Headers = [(b"accept", b"application/json"), (b"accept-encoding", b"identity")]
+        if key:
+            headers.append((b"authorization", key.encode("latin-1")))
+        answer = await self._upstream.open("GET", b"/models", b"", headers, b"")
+        try:
+            data = bytearray()
+            async for piece in answer.aiter_raw():
+                data += piece
+                if len(data) > _LARGEST_LIST:
+                    return {}
+        finally:
+            await answer.aclose()
+        return read_windows(json.loads(data)) if answer.status_code == 200 else {}
+
+
+def read_windows(listed: Any) -> dict[str, int]:
+    """The windows that a list of models tells, as far as it tells any.
+
+    Args:
+        listed: ``{"data": [{"id": "...", ...}, ...]}``, or the list alone.
+    """
+    rows = listed.get("data") if isinstance(listed, Mapping) else listed
+    found: dict[str, int] = {}
+    for row in rows[:_MODELS_KEPT] if isinstance(rows, list) else []:
+        if isinstance(row, Mapping) and isinstance(row.get("id"), str):
+            size = find_window({}, {**row, "id": ""}, {})
+            if size:
+                found[row["id"]] = size
+    return found

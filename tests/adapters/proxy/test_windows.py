@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from eunoe_proxy.pages import is_foreign_page
+from eunoe_proxy.windows import read_windows
+from proxied import talk
+
+LISTED = {
+    "data": [
+        {"id": "a", "max_model_len": 4000},
+        {"id": "b", "meta": {"n_ctx_train": 32_768}},
+        {"id": "c", "context_length": "2000"},
+        {"id": "gpt-4o"},  # its name is looked up where it is asked for
+        {"id": 7, "max_model_len": 4000},
+        "nonsense",
+    ]
+}
+
+
+@pytest.mark.parametrize("listed", [LISTED, LISTED["data"]])
+def test_windows_are_read_from_a_list(listed):
+    assert read_windows(listed) == {"a": 4000, "b": 32_768, "c": 2000}
+
+
+@pytest.mark.parametrize("listed", [None, 7, {}, {"data": None}, {"data": "x"}, []])
+def test_a_list_that_is_none_tells_nothing(listed):
+    assert read_windows(listed) == {}
+
+
+def lists_asked(upstream) -> int:
+    return sum(path == "/v1/models" for path, _, _ in upstream.asked)
+
+
+def test_a_window_is_asked_for_once_and_only_if_it_is_needed(upstream, proxy):
+    upstream.answer = lambda path, body: json.dumps(LISTED)
+    running = proxy(max_tokens=3000)
+
+    def allowed(model, **more):
+        return running.ask(talk(2), {"Authorization": "Bearer k"}, model=model, **more).headers[
+            "x-eunoe-tokens-allowed"
+        ]
+
+    assert (allowed("gpt-4o"), lists_asked(upstream)) == ("3000", 0)
+    assert (allowed("a", num_ctx=1000), lists_asked(upstream)) == ("900", 0)
+    assert (allowed("c"), lists_asked(upstream)) == ("1800", 1)
+    assert (allowed("a"), allowed("b"), allowed("unknown")) == ("3000", "3000", "3000")
+    assert lists_asked(upstream) == 1
+    [headers] = [got for path, got, _ in upstream.asked if path == "/v1/models"]
+    assert headers["authorization"] == "Bearer k"
+
+
+def test_a_window_that_the_operator_knows_is_not_asked_for(upstream, proxy):
+    assert proxy(context_window=1000).ask(talk(1), model="m").headers["x-eunoe-tokens-allowed"] == (
+        "900"
+    )
+    assert lists_asked(upstream) == 0
+
+
+def test_many_at_once_ask_once(upstream, proxy):
+    upstream.answer = lambda path, body: json.dumps(LISTED)
+    running = proxy()
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda _: running.ask(talk(1), model="c"), range(20)))
+    assert {a.headers["x-eunoe-tokens-allowed"] for a in answers} == {"1800"}
+    assert lists_asked(upstream) == 1
+
+
+@pytest.mark.parametrize("listed", ["no json", '{"data": 7}', "[" * 100_000])
+def test_a_list_that_cannot_be_read_changes_nothing(upstream, proxy, listed):
+    upstream.answer = lambda path, body: listed if body is None else "{}"
+    answer = proxy(max_tokens=500).ask(talk(20), model="m")
+    assert answer.headers["x-eunoe-outcome"] == "fitted"
+    assert answer.headers["x-eunoe-tokens-allowed"] == "500"
+
+
+def test_a_list_that_does_not_come_is_not_waited_for(upstream, proxy):
+    go_on = threading.Event()
+
+    def answer(path, body):
+        if body is None:
+            go_on.wait(10)
+        return "{}"
+
+    upstream.answer = answer
+    head = proxy(max_tokens=500, deadline=4.0).ask(talk(20), model="m").headers
+    go_on.set()
+    assert (head["x-eunoe-outcome"], head["x-eunoe-tokens-allowed"]) == ("fitted", "500")
+
+
+@pytest.mark.parametrize(
+    ("origin", "foreign"),
+    [
+        ("", False),
+        ("https://evil.example", True),
+        ("http://evil.example:8787", True),
+        ("null", True),
+        ("http://[broken", True),
+        ("http://localhost:3000", False),
+        ("http://127.0.0.1:8787", False),
+        ("http://[::1]:1", False),
+        ("vscode-webview://abc", False),
+        ("app://obsidian.md", False),
+    ],
+)
+def test_pages_of_websites_are_foreign(origin, foreign):
+    assert is_foreign_page(origin) is foreign
+
+
+def test_a_page_may_not_use_the_operators_key(upstream, proxy):
+    page = {"Origin": "https://evil.example"}
+    refused = proxy(api_key="sk-operator").ask(talk(1), page)
+    assert refused.status_code == 403
+    assert refused.json()["error"]["code"] == "foreign_page"
+    assert upstream.asked == []
+    assert proxy().ask(talk(1), page).status_code == 200  # by a key of its own
