@@ -13,6 +13,7 @@ from eunoe.domain.ports import Embedder
 from eunoe_proxy.accounts import LedgerKeeper, ProxyAccounts
 from eunoe_proxy.asgi import (
     ClientGoneError,
+    Event,
     Incoming,
     Receive,
     Scope,
@@ -20,7 +21,7 @@ from eunoe_proxy.asgi import (
     send_error,
     send_whole,
 )
-from eunoe_proxy.fitting import DEADLINE, FAULT, TOO_LARGE, ChatFitter, Fitted
+from eunoe_proxy.fitting import DEADLINE, FAULT, TOO_LARGE, ChatFitter, Fitted, log_fault, untouched
 from eunoe_proxy.headers import account_headers
 from eunoe_proxy.metrics import MEDIA_TYPE, ProxyMetrics
 from eunoe_proxy.pages import is_foreign_page
@@ -93,11 +94,23 @@ class ProxyApp:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            incoming = Incoming(scope, receive)
+            began = False
+
+            async def noting(event: Event) -> None:
+                nonlocal began
+                began = True
+                await send(event)
+
             try:
-                await self._serve(incoming, send)
+                await self._serve(Incoming(scope, receive), noting)
             except ClientGoneError:
                 self.metrics.count_failure("client_left")
+            except Exception as error:
+                self.metrics.count_failure("fault")
+                log_fault(error, "the request ends")
+                if not began:
+                    message = "eunoe proxy: a fault of the proxy; its log says where"
+                    await send_error(send, 500, message, "internal_error")
 
     async def close(self) -> None:
         """Finish what is still to be entered, then close the connections."""
@@ -142,7 +155,7 @@ class ProxyApp:
         """Fit a chat, pass it on, enter what the answer reports."""
         wishes = read_wishes(incoming)
         data, whole = await incoming.read(self.settings.largest_body)
-        fitted = Fitted(body=data, why=TOO_LARGE)
+        fitted = untouched(data, TOO_LARGE)
         if whole:
             found = await self._fit(incoming, send, data, wishes)
             if found is None:
@@ -200,7 +213,7 @@ class ProxyApp:
         """One request, with the account of a chat beside its answer."""
         account, headers = [], incoming.headers
         if fitted is not None:
-            account = account_headers(fitted, wishes or Wishes())
+            account = account_headers(fitted.figures, wishes or Wishes())
             headers = with_readable_encoding(headers)
         return await pass_on(
             incoming,

@@ -9,9 +9,9 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from eunoe.domain.budget import TokenBudget
@@ -26,6 +26,7 @@ from eunoe.pipeline.usage_book import UsageBook
 from eunoe.stages.accounting.forecast import RequestForecast, provider_forecast
 from eunoe.wire.model_window import find_window, output_reserve_of
 from eunoe_proxy.body import ChatBody, read_chat_body
+from eunoe_proxy.headers import report_figures, untouched_figures
 from eunoe_proxy.settings import ProxySettings
 from eunoe_proxy.wishes import Wishes, session_of
 
@@ -52,7 +53,7 @@ class Fitted:
         forecast: in the provider's tokens; None without a report.
         model: that is asked.
         session: whose request.
-        changed: other messages are sent than were given.
+        figures: of the account, by name.
         seconds: that choosing took.
     """
 
@@ -62,7 +63,7 @@ class Fitted:
     forecast: RequestForecast | None = None
     model: str = ""
     session: str = ""
-    changed: bool = False
+    figures: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -107,10 +108,10 @@ class ChatFitter:
             raise
         except TimeoutError:
             logger.warning("eunoe took over %g s; the request goes through unchanged", seconds)
-            return Fitted(body=data, why=DEADLINE)
+            return untouched(data, DEADLINE)
         except Exception as error:
-            _log_fault(error)
-            return Fitted(body=data, why=FAULT)
+            log_fault(error, "the request goes through unchanged")
+            return untouched(data, FAULT)
         finally:
             timer.cancel()
             late.set()  # whatever still runs ends soon
@@ -126,7 +127,7 @@ class ChatFitter:
         try:
             await self._fit(data, Wishes(max_tokens=_WARM_TOKENS), unknown, threading.Event())
         except Exception as error:  # the first request finds out by itself
-            _log_fault(error)
+            log_fault(error, "so may the first request")
 
     def close(self) -> None:
         """End the threads; what waits in them is dropped."""
@@ -138,7 +139,7 @@ class ChatFitter:
         loop = asyncio.get_running_loop()
         body = await loop.run_in_executor(self.workers, read_chat_body, data)
         if body is None:
-            return Fitted(body=data, why=NOT_A_CHAT)
+            return untouched(data, NOT_A_CHAT)
         window = self._settings.context_window or find_window(body.values, {}, {})
         if not window and body.model:
             window = await window_of(body.model)
@@ -171,9 +172,14 @@ class ChatFitter:
             forecast=provider_forecast(result.forecast, 0, factor, window),
             model=model,
             session=session,
-            changed=not same,
+            figures=report_figures(result.report, changed=not same),
             seconds=time.perf_counter() - began,
         )
+
+
+def untouched(data: bytes, why: str) -> Fitted:
+    """A body that goes through as it came."""
+    return Fitted(body=data, why=why, figures=untouched_figures(why))
 
 
 def allowed_tokens(body: ChatBody, settings: ProxySettings, window: int, wished: int = 0) -> int:
@@ -198,9 +204,8 @@ def allowed_tokens(body: ChatBody, settings: ProxySettings, window: int, wished:
     return max(1, room)
 
 
-def _log_fault(error: Exception) -> None:
+def log_fault(error: Exception, then: str) -> None:
     """One line without the error's own words: they may quote a message."""
     frames = reversed(traceback.extract_tb(error.__traceback__)[-_FRAMES_LOGGED:])
     where = ", ".join(f"{frame.name}:{frame.lineno}" for frame in frames)
-    name = type(error).__name__
-    logger.warning("eunoe failed (%s) in %s; the request goes through unchanged", name, where)
+    logger.warning("eunoe failed (%s) in %s; %s", type(error).__name__, where, then)

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from eunoe.domain.report import Fate, Report
 from eunoe_proxy.asgi import Headers
-from eunoe_proxy.fitting import Fitted
 from eunoe_proxy.wishes import Wishes
 
 
-def account_headers(fitted: Fitted, wishes: Wishes) -> Headers:
+def account_headers(figures: Mapping[str, str], wishes: Wishes) -> Headers:
     """One header for each figure; numbers and fixed words, never text of a message."""
-    report = fitted.report
-    if report is None:
-        pairs = {"outcome": "untouched", "reason": fitted.why}
-    else:
-        pairs = {"outcome": "fitted" if fitted.changed else "same", **_figures(report)}
+    pairs = dict(figures)
     if wishes.ignored:
         pairs["ignored"] = ", ".join(wishes.ignored)
     return [(f"x-eunoe-{name}".encode(), value.encode()) for name, value in pairs.items()]
 
 
-def _figures(report: Report) -> dict[str, str]:
+def untouched_figures(why: str) -> dict[str, str]:
+    """Of a request that goes through as it came, not looked at to the end."""
+    return {"outcome": "untouched", "reason": why}
+
+
+def report_figures(report: Report, *, changed: bool) -> dict[str, str]:
+    """Of a request that was fitted."""
     counts = report.counts()
     cut = "none"
     if report.cut is not None:
         cut = "declared" if report.cut.declared else "held"
     pairs = {
+        "outcome": "fitted" if changed else "same",
         "policy": report.policy,
         "profile": report.profile,
         "tokens-before": str(report.tokens_before),

@@ -139,13 +139,23 @@ def test_flags_are_read_where_the_operator_wants(upstream, proxy):
     assert texts == ["!pin the port is 5433", "… the port is 5433"]
 
 
-def test_a_fault_of_ours_sends_the_chat_as_it_came(upstream, proxy, monkeypatch, caplog):
+@pytest.mark.parametrize(
+    "place",
+    [
+        "eunoe.pipeline.orchestrator.ContextOrchestrator.process_sync",
+        "eunoe_proxy.fitting.read_chat_body",
+        "eunoe_proxy.fitting.report_figures",
+        "eunoe_proxy.fitting.provider_forecast",
+        "eunoe_proxy.body.ChatBody.written",
+    ],
+)
+def test_a_fault_of_ours_sends_the_chat_as_it_came(upstream, proxy, monkeypatch, caplog, place):
     running = proxy(max_tokens=300)
 
     def fail(*args, **more):
         raise KeyError(SURPRISE)
 
-    monkeypatch.setattr("eunoe.pipeline.orchestrator.ContextOrchestrator.process_sync", fail)
+    monkeypatch.setattr(place, fail)
     messages = [*talk(20), {"role": "user", "content": SURPRISE}]
     answer = running.ask(messages)
     assert answer.status_code == 200
