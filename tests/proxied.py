@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Any
 import httpx
 
 from eunoe_proxy import ProxyApp, create_app
+from eunoe_proxy.serving import listening_socket
 
 Messages = list[dict[str, Any]]
 
@@ -73,7 +73,7 @@ def running_proxy(upstream: str, **options: Any) -> Iterator[RunningProxy]:
     config.timeout_graceful_shutdown = 2
     config.server_header = config.date_header = False
     server = uvicorn.Server(config)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with listening_socket("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         end = time.monotonic() + 30

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import socket
 import threading
@@ -40,8 +41,7 @@ def serve(
         import uvicorn
     except ImportError as error:
         raise BackendError("the proxy needs uvicorn: pip install 'eunoe[proxy]'") from error
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    listening = listening_socket(host, port)
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -57,6 +57,28 @@ def serve(
         if ready is not None:
             ready(f"http://{shown}:{listening.getsockname()[1]}/v1")
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A socket whose connections send small pieces at once.
+
+    The protocol is named, else asyncio takes the connections for something other than TCP, leaves
+    Nagle's algorithm on, and an answer's body waits 40 ms for the caller to acknowledge its head.
+
+    Raises:
+        OSError: the address cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":  # elsewhere two could listen at once
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(_BACKLOG)
+    except BaseException:
+        made.close()
+        raise
+    return made
 
 
 @contextlib.contextmanager

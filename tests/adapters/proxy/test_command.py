@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from eunoe_cli.__main__ import main
+from eunoe_proxy.serving import listening_socket
 from proxied import DONE, delta, talk
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -97,6 +98,15 @@ def test_an_answer_without_an_end_ends_after_the_grace(upstream, command):
         process.wait(20)
         assert process.returncode == 0
     ended.set()
+
+
+def test_pieces_of_an_answer_do_not_wait_for_each_other():
+    with listening_socket("127.0.0.1", 0) as listening:
+        caller = socket.create_connection(listening.getsockname())
+        taken, _ = listening.accept()
+        with caller, taken:
+            # asyncio switches Nagle's algorithm off for this protocol alone
+            assert taken.proto == socket.IPPROTO_TCP
 
 
 def test_a_taken_address_is_said(capsys):
