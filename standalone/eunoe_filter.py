@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 173 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 07e8b91f9e9292ecb7cc4f541e058cbfbe392c411311a08bca2a153dc828af49
+# sources sha256 7bf7acd9d4de5aafef326cdf3ed0ec5c13ccd0ca846f54a48e20a80a4cbb4ed5
 
 from __future__ import annotations
 
@@ -3793,9 +3793,8 @@ class _Pairing:
         return False
 
     def _ids_of_call(self, call: int) -> list[str | None]:
-        """The ids that a stray may answer; none of a call of the old kind."""
-        message = self._messages[call]
-        return [] if message.shape.legacy_call else list(dict.fromkeys(c.id for c in message.calls))
+        """The ids that a stray may answer, each once."""
+        return list(dict.fromkeys(c.id for c in self._messages[call].calls))
 
     def _waits(self, call: int, result: Message, same_id: bool) -> bool:
         """Whether a call still waits for this result."""
@@ -8822,7 +8821,7 @@ class Request:
     def late_results(self) -> Mapping[int, Mapping[str | None, int]]:
         """Results that came in a later turn than their call: by place of the call, by id.
 
-        Only where one call and one such result share an id: else it could be another call's.
+        Only where one call waits for one such result of its id: else it could be another call's.
         """
         loose = {key: list(places) for key, places in self.transcript.loose.items()}
         calls = {key: list(places) for key, places in self.transcript.open_calls.items()}
@@ -8830,7 +8829,7 @@ class Request:
         late: dict[int, dict[str | None, int]] = {}
         for key, places in loose.items():
             waiting = calls.get(key, [])
-            one_each = len(places) == len(waiting) == 1 and key not in self.repeated_ids
+            one_each = len(places) == len(waiting) == 1
             if one_each and waiting[0] < places[0] and self.messages[places[0]].role == "tool":
                 late.setdefault(waiting[0], {})[key] = places[0]
         return late
@@ -13199,7 +13198,8 @@ class SlotMaker:
         if atom.broken:
             running = atom.indices == (last,) and self.messages[last].shape.legacy_call
             return "" if running else atom.broken
-        if self.repeated_ids.intersection(atom.unanswered) and atom.indices != (last,):
+        missing = set(atom.unanswered).difference(self.late.get(atom.indices[0], ()))
+        if self.repeated_ids.intersection(missing) and atom.indices != (last,):
             return "a call without result, whose id is used for another call too"
         early = (
             {self.messages[i].answers for i in atom.indices if i < atom.indices[0]}

@@ -95,7 +95,6 @@ MUTANTS = [
             "return message.text",
         ),
         ("function results are no strays", 'if message.role == "tool" else []', ""),
-        ("old calls take no strays", "return [] if message.shape.legacy_call else", "return"),
         (
             "an old call without result is broken",
             'problem = problem or "a function call without result"',
@@ -224,7 +223,7 @@ MUTANTS = [
         ("broken atoms stay out", 'return "" if running else atom.broken', 'return ""'),
         (
             "a dead call under a used id stays out",
-            "if self.repeated_ids.intersection(atom.unanswered)",
+            "if self.repeated_ids.intersection(missing)",
             "if False",
         ),
         (
@@ -284,6 +283,11 @@ MUTANTS = [
             "i for a in calls for i",
         ),
         (
+            "a late result is no stub under a used id",
+            "set(atom.unanswered).difference(self.late.get(atom.indices[0], ()))",
+            "set(atom.unanswered)",
+        ),
+        (
             "late results take the place of stubs",
             "if call_id in late and (slot",
             "if False and (slot",
@@ -294,15 +298,14 @@ MUTANTS = [
         "pipeline/request",
         (
             "one call for a late result",
-            "len(places) == len(waiting) == 1 and key",
-            "len(places) == 1 and waiting and key",
+            "len(places) == len(waiting) == 1",
+            "len(places) == 1 and len(waiting) > 0",
         ),
         (
             "one late result of an id",
-            "len(places) == len(waiting) == 1 and",
-            "len(waiting) == 1 and",
+            "len(places) == len(waiting) == 1",
+            "len(waiting) == 1",
         ),
-        ("ids used twice have no late result", "== 1 and key not in self.repeated_ids", "== 1"),
         (
             "a late result is behind its call",
             "if one_each and waiting[0] < places[0] and",

@@ -23,39 +23,41 @@ from mutants import MUTANTS, Mutant
 REPOSITORY = Path(__file__).resolve().parent.parent
 CORE = "core/eunoe"
 STAGES = "tests/core/stages"
+PIPES = "tests/core/pipeline"
+
+
+def _pipes(*names: str) -> list[str]:
+    return [f"{PIPES}/test_{name}.py" for name in names]
+
+
 TABLES = {
-    "atoms": [f"{STAGES}/test_atoms.py", "tests/core/pipeline/test_mending.py"],
+    "atoms": [f"{STAGES}/test_atoms.py", *_pipes("mending")],
     "validity": [f"{STAGES}/test_validity.py"],
     "window": [f"{STAGES}/test_window.py"],
     "flags": [f"{STAGES}/test_flags.py"],
     "clipping": [f"{STAGES}/test_clipping.py"],
     "graphemes": [f"{STAGES}/test_clipping.py"],
-    "own_servers": [f"{STAGES}/test_own_servers.py", "tests/core/pipeline/test_call_ids.py"],
-    "view": [f"tests/core/pipeline/test_{x}.py" for x in ("mending", "carrying", "late_results")],
-    "continuity": ["tests/core/pipeline/test_continuity.py"],
+    "own_servers": [f"{STAGES}/test_own_servers.py", *_pipes("call_ids")],
+    "view": _pipes("mending", "carrying", "late_results"),
+    "continuity": _pipes("continuity"),
     "nesting": ["tests/core/domain/test_nesting.py"],
     "checking": ["tests/core/domain/test_checking.py"],
-    "ground": ["tests/core/pipeline/test_flags_at_work.py"],
+    "ground": _pipes("flags_at_work"),
     "quoting": [f"{STAGES}/test_quoting.py"],
-    "slots": [f"tests/core/pipeline/test_{x}.py" for x in ("mending", "call_ids", "late_results")],
-    "arrangement": [
-        f"tests/core/pipeline/test_{x}.py" for x in ("mending", "recalling", "shortening")
-    ],
-    "fitting": ["tests/core/pipeline/test_fitting.py"],
-    "shortening": [f"tests/core/pipeline/test_{x}.py" for x in ("fitting", "shortening")],
-    "carrying": ["tests/core/pipeline/test_carrying.py"],
-    "stable": ["tests/core/pipeline/test_carrying.py", "tests/property/test_prefix.py"],
-    "answering": ["tests/core/pipeline/test_fitting.py"],
-    "request": ["tests/core/pipeline/test_late_results.py"],
-    "asking": ["tests/core/pipeline/test_fitting.py"],
-    "rewriting": ["tests/core/wire/test_rewriting.py", "tests/core/pipeline/test_call_ids.py"],
+    "slots": _pipes("mending", "call_ids", "late_results", "shortening"),
+    "arrangement": _pipes("mending", "recalling", "shortening", "carrying"),
+    "fitting": _pipes("fitting", "carrying"),
+    "shortening": _pipes("fitting", "shortening"),
+    "carrying": _pipes("carrying"),
+    "stable": [*_pipes("carrying"), "tests/property/test_prefix.py"],
+    "answering": _pipes("fitting"),
+    "asking": _pipes("fitting"),
+    "request": _pipes("late_results"),
+    "rewriting": ["tests/core/wire/test_rewriting.py", *_pipes("call_ids")],
     "openai": ["tests/core/wire/test_openai.py"],
-    "in_place": ["tests/core/pipeline/test_flags_at_work.py"],
+    "in_place": _pipes("flags_at_work"),
 }
-PIPELINE = [
-    f"tests/core/pipeline/test_{name}.py"
-    for name in ("mending", "fitting", "flags_at_work", "users")
-]
+PIPELINE = _pipes("mending", "fitting", "flags_at_work", "users")
 LAWS = ["tests/property"]
 _PATIENCE = 300
 """Seconds after which a run of tests is given up: nothing is proved then."""

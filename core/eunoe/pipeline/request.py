@@ -227,7 +227,7 @@ class Request:
     def late_results(self) -> Mapping[int, Mapping[str | None, int]]:
         """Results that came in a later turn than their call: by place of the call, by id.
 
-        Only where one call and one such result share an id: else it could be another call's.
+        Only where one call waits for one such result of its id: else it could be another call's.
         """
         loose = {key: list(places) for key, places in self.transcript.loose.items()}
         calls = {key: list(places) for key, places in self.transcript.open_calls.items()}
@@ -235,7 +235,7 @@ class Request:
         late: dict[int, dict[str | None, int]] = {}
         for key, places in loose.items():
             waiting = calls.get(key, [])
-            one_each = len(places) == len(waiting) == 1 and key not in self.repeated_ids
+            one_each = len(places) == len(waiting) == 1
             if one_each and waiting[0] < places[0] and self.messages[places[0]].role == "tool":
                 late.setdefault(waiting[0], {})[key] = places[0]
         return late

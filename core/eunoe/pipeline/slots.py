@@ -96,7 +96,8 @@ class SlotMaker:
         if atom.broken:
             running = atom.indices == (last,) and self.messages[last].shape.legacy_call
             return "" if running else atom.broken
-        if self.repeated_ids.intersection(atom.unanswered) and atom.indices != (last,):
+        missing = set(atom.unanswered).difference(self.late.get(atom.indices[0], ()))
+        if self.repeated_ids.intersection(missing) and atom.indices != (last,):
             return "a call without result, whose id is used for another call too"
         early = (
             {self.messages[i].answers for i in atom.indices if i < atom.indices[0]}

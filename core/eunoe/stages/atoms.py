@@ -153,9 +153,8 @@ class _Pairing:
         return False
 
     def _ids_of_call(self, call: int) -> list[str | None]:
-        """The ids that a stray may answer; none of a call of the old kind."""
-        message = self._messages[call]
-        return [] if message.shape.legacy_call else list(dict.fromkeys(c.id for c in message.calls))
+        """The ids that a stray may answer, each once."""
+        return list(dict.fromkeys(c.id for c in self._messages[call].calls))
 
     def _waits(self, call: int, result: Message, same_id: bool) -> bool:
         """Whether a call still waits for this result."""

@@ -128,3 +128,15 @@ def test_it_is_left_out_and_said_so_once_the_turn_needs_its_room():
         answers = [ask([*asking, *running[:n]], BUDGET) for n in range(10, 17, 2)]
         assert [len(blocks(answer)) for answer in answers] == [1, 0, 0, 0]
         assert [answer.report.cut.declared for answer in answers[1:3]] == [True, False]
+
+
+@pytest.mark.parametrize("budget", range(1240, 1290, 10))
+def test_it_gives_way_before_the_window_and_that_is_declared(budget):
+    """To stubs that nobody has counted."""
+    dead = [calling(*(f"d{i}" for i in range(10))), assistant("hm")]
+    answer = ask([*trip(30), user("Go on."), *dead], budget, recall="never")
+    counted = ask([*trip(30), user("Go on."), dead[1]], budget, recall="never")
+    assert blocks(answer) == []
+    assert answer.report.cut.declared
+    assert answer.report.cut.index == 105
+    assert len(blocks(counted)) == 1

@@ -238,3 +238,32 @@ def test_parallel_results_are_clipped_within_bounds():
     answer = ask(chat, need)
     assert answer.report.tokens_after <= need
     assert [m.get("tool_call_id") for m in sent_by(answer)[2:]] == ids
+
+
+DEAD = [calling("x", "y", "z"), assistant("hm")]
+"""Calls whose stubs take room that no policy has counted."""
+
+
+@pytest.mark.parametrize("budget", range(200, 420, 5))
+def test_of_what_is_quoted_the_least_relevant_gives_way_first(budget):
+    words = ["harbour", "violin", "cluster", "refund", "garden", "index", "token"]
+    chat = []
+    for i in range(8):
+        told = " ".join(words[: i % 7 + 1])
+        chat.append(user(f"Tell of {words[i % 7]} number {i} {told} and more " + "and more " * 5))
+        chat.append(assistant(f"The {words[i % 7]} {i} is at {i * 37} " + "so " * 20))
+    chat += [user("What of harbour, violin, cluster, refund?"), *DEAD]
+    report = ask(chat, budget, "mistral", policy="relevance").report
+    users = [d for d in report.decisions if d.index < 16 and d.index % 2 == 0]
+    kept = [d.score for d in users if d.fate is Fate.RECALLED]
+    gone = [d.score for d in users if d.fate is not Fate.RECALLED]
+    assert kept
+    assert not gone or min(kept) > max(gone)
+
+
+def test_of_pins_that_do_not_fit_the_oldest_goes_first():
+    chat = [user("!pin " + "old " * 30), assistant("ok"), user("!pin " + "new " * 30)]
+    chat += [assistant("ok"), user("q"), *DEAD]
+    answer = ask(chat, 150)
+    assert [p.index for p in answer.placements] == [2, 4, 5, None, None, None, 6]
+    assert answer.report.warnings == ("a flag keeps messages that the budget has no room for: 0",)

@@ -89,6 +89,23 @@ def test_moving_it_is_declared_once():
     assert ask(more).report.cut is None
 
 
+def test_an_id_that_was_used_before_hinders_nothing():
+    """The other call has its result, so this one can only be of the call that waits."""
+    chat = [user("p"), calling("a"), result("a", "1 row"), assistant("ok"), *LATE]
+    assert order(chat) == [0, 1, 2, 3, 4, 5, 7, 6, 8]
+
+
+@pytest.mark.parametrize("profile", FREE_ORDER)
+def test_it_is_quoted_with_a_call_whose_question_a_flag_leaves_out(profile):
+    chat = [user("!drop the secret"), *LATE[1:], user("next")]
+    answer = ask(chat, profile=profile)
+    assert faults(sent_by(answer), profile) == []
+    assert [p.index for p in answer.placements] == [2, 4, None, 5]
+    assert "17 rows" in said(sent_by(answer)[2])
+    now = ask(chat[:4], profile=profile)
+    assert faults(sent_by(now), profile) == []
+
+
 def test_a_result_goes_with_a_call_that_opens_the_list():
     """What comes before it was cut, so it is quoted; no result stays alone at the head."""
     chat = [user("long " * 80), calling("a"), assistant("wait"), user("r"), result("a"), user("s")]

@@ -6,7 +6,7 @@ import pytest
 
 from ask import ask, sent_by
 from eunoe import ContextOrchestrator, Conversation, Fate
-from judge import faults
+from judge import faults, said
 from strategies import PROFILE_NAMES, assistant, calling, image, part, result, user
 
 SYSTEM = {"role": "system", "content": "be brief"}
@@ -381,3 +381,38 @@ def test_a_marker_behind_lone_system_messages_is_reported(profile: str, policy: 
     )
     assert answer.conversation.to_openai_messages()[0] is only[0]
     assert len(answer.report.mended) == 1
+
+
+def test_an_early_result_goes_when_another_of_its_id_comes():
+    """Either may be the true one."""
+    chat = [user("q"), result("a", "x"), calling("a"), assistant("ok"), user("r")]
+    assert [p.index for p in ask(chat).placements] == [0, 2, 1, 3, 4]
+    answer = ask([*chat, result("a", "y")])
+    assert [p.index for p in answer.placements] == [0, 3, None, 4]
+    assert (
+        "[1] left out of the list: a result before its call, and another result of the same id"
+    ) in answer.report.mended
+
+
+@pytest.mark.parametrize("profile", ["mistral", "template"])
+def test_a_mended_message_is_not_merged_with_the_one_before(profile):
+    """Its text is the caller's no more, so nobody could tell where the one before ends."""
+    answer = ask([user("one"), user("half \ud83d")], profile=profile)
+    assert [m["content"] for m in sent_by(answer)] == ["half \ufffd"]
+    fates = [d.fate for d in answer.report.decisions]
+    assert fates == [Fate.DROPPED, Fate.KEPT]
+    [sent] = sent_by(ask([user("half \ud83d"), user("two")], profile=profile))
+    assert sent["content"] == "half \ufffd\n\ntwo"
+
+
+@pytest.mark.parametrize("profile", ["mistral", "template"])
+def test_pictures_are_quoted_in_a_word(profile):
+    shown = {"role": "user", "content": [part("see"), image(), image(low=True)]}
+    chat = [shown, calling("a"), result("a"), user("r")]
+    text = said(sent_by(ask(chat, profile=profile))[0])
+    assert text.split("\n")[1:5] == [
+        "1 user: see",
+        "[image]",
+        "[image]",
+        "assistant: " + ('[calls look({"q": "find a"})]'),
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ask import ask, sent_by
-from eunoe import Fate
+from eunoe import BudgetError, Fate
 from judge import count, count_list, faults, said
 from strategies import PROFILE_NAMES, assistant, calling, image, part, result, user
 
@@ -101,6 +101,44 @@ def test_a_long_result_with_a_picture_is_clipped_in_its_text(size):
     assert text.startswith("head ")
     assert text.endswith("tail")
     assert 500 < count(sent) - 765 < 740 + size
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_the_newest_step_is_never_left_out(shown):
+    """The model has not seen it yet: rather the request does not fit."""
+    chat = [user("look"), *loop(3), *pictures(1, shown=shown)]
+    with pytest.raises(BudgetError):
+        ask(chat, 500)
+    kept = ask(chat, 500, on_overflow="truncate")
+    assert sent_by(kept)[-2:] == chat[-2:]
+    assert kept.report.infeasible is not None
+
+
+def thinking(steps: int):
+    chat = []
+    for i in range(steps):
+        thought = {"type": "thinking", "thinking": "hm " * 60, "signature": f"s{i}"}
+        use = {"type": "tool_use", "id": f"c{i}", "name": "look", "input": {}}
+        chat += [{"role": "assistant", "content": [thought, use]}, result(f"c{i}", "ok")]
+    return chat
+
+
+def test_steps_with_reasoning_are_left_out_only_before_the_request_is_refused():
+    """A provider wants all reasoning of a turn back, as long as that can be."""
+    chat = [user("look"), *thinking(12)]
+    for overflow in ("raise", "keep"):
+        if overflow == "raise":
+            with pytest.raises(BudgetError):
+                ask(chat, 500, "anthropic")
+        else:
+            assert sent_by(ask(chat, 500, "anthropic", on_overflow=overflow)) == chat
+    answer = ask(chat, 500, "anthropic", on_overflow="truncate")
+    sent = sent_by(answer)
+    assert sent[0] is chat[0]
+    assert sent[1:] == chat[-len(sent) + 1 :]
+    assert 2 < len(sent) < 20
+    assert count_list(sent) <= 500
+    assert answer.report.infeasible is None
 
 
 @pytest.mark.parametrize("profile", ["mistral", "template"])

@@ -62,6 +62,11 @@ def grouped(*raws: dict[str, Any], used: tuple[str, ...] = ()):
             id="late result",
         ),
         pytest.param(
+            [user("q"), calling("a"), calling("a"), result("a"), assistant("x"), result("a")],
+            [(0,), (1, 5), (2, 3), (4,)],
+            id="behind another message a result is no second one of the call before it",
+        ),
+        pytest.param(
             [user("q"), result("a"), calling("a"), assistant("x")],
             [(0,), (2, 1), (3,)],
             id="early result",

@@ -199,6 +199,11 @@ LEGAL = [
     pytest.param([user("q"), OLD_CALL], ALL, id="open old call at the very end"),
     pytest.param([user("q"), OLD_CALL, OLD_RESULT, assistant("x")], ALL, id="old call"),
     pytest.param(
+        [user("q"), OLD_CALL, OLD_RESULT, assistant("x", reasoning_content="hm")],
+        ALL,
+        id="old call without reasoning",
+    ),
+    pytest.param(
         [user("q"), calling("a"), result("a"), calling("a"), result("a"), assistant("x")],
         ALL,
         id="same id again",
