@@ -77,7 +77,7 @@ def _as_written(terms: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
     written: dict[str, str] = {}
     for text in texts:
         for word in split_words(text[:_TOPIC_CHARACTERS]):
-            for term in look_up_word(word).terms:
+            for term in look_up_word(word)[0]:
                 if term in wanted:
                     written.setdefault(term, word.lower())
     return tuple(written.get(term, term) for term in terms)

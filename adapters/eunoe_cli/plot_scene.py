@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -159,15 +159,12 @@ def best_returned(marks: Sequence[Mark], start: int) -> tuple[int, ...]:
 def telling_words(question: str, marks: Sequence[Mark], places: Sequence[int]) -> list[str]:
     """What each of some messages says about the question: the best sentence, or its first words."""
     from eunoe.stages.excerpts import cut_excerpt
-    from eunoe.stages.scoring.words import look_up_words, split_words
+    from eunoe.stages.scoring.words import terms_of_text
 
-    def terms_of(text: str) -> Iterable[str]:
-        return (term for entry in look_up_words(split_words(text)) for term in entry.terms)
-
-    asked = dict.fromkeys(terms_of(question))
+    asked = dict.fromkeys(terms_of_text(question))
     held = dict.fromkeys(asked, 0)
     for mark in marks:
-        for term in held.keys() & set(terms_of(mark.text[:_READ_CHARACTERS])):
+        for term in held.keys() & set(terms_of_text(mark.text[:_READ_CHARACTERS])):
             held[term] += 1
     weights = {term: math.log1p(len(marks) / (1 + n)) for term, n in held.items()}
 
@@ -177,6 +174,8 @@ def telling_words(question: str, marks: Sequence[Mark], places: Sequence[int]) -
     found = []
     for i in places:
         text = marks[i].text[:_READ_CHARACTERS]
-        telling = (cut_excerpt(text, weights, terms_of, sizes, most) for most in (100, 200, 330))
+        telling = (
+            cut_excerpt(text, weights, terms_of_text, sizes, most) for most in (100, 200, 330)
+        )
         found.append(next((t for t in telling if t), text))
     return found

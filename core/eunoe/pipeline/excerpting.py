@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.request import Request
 from eunoe.stages.excerpts import cut_excerpt
 from eunoe.stages.scoring.profile import Relevance
-from eunoe.stages.scoring.words import look_up_words, split_words
+from eunoe.stages.scoring.words import terms_of_text
 
 EXCERPT_LINE_TOKENS = 12
 """Tokens of an excerpt's line beyond its text: turn, speaker, the word, framing; at most."""
@@ -161,14 +161,10 @@ def _excerpt_of(
     place = max(long, key=lambda i: (values[i], -i))
     count = request.counter.count_batch
     most = min(room - EXCERPT_LINE_TOKENS, EXCERPT_MOST_TOKENS)
-    text = cut_excerpt(spoken_text(request.messages[place]), weights, _terms_of, count, most)
+    text = cut_excerpt(spoken_text(request.messages[place]), weights, terms_of_text, count, most)
     if text is None:
         return None
-    held = set(_terms_of(text))
+    held = set(terms_of_text(text))
     covered = sum(w for t, w in weights.items() if t in held) / sum(weights.values())
     alone = atom_of((place,), atom.turn)
     return Excerpt(alone, text, count([text])[0] + EXCERPT_LINE_TOKENS, covered)
-
-
-def _terms_of(text: str) -> Iterable[str]:
-    return (term for entry in look_up_words(split_words(text)) for term in entry.terms)

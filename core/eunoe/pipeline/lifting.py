@@ -15,7 +15,7 @@ from eunoe.pipeline.transcript import Transcript
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.cues import CUE_ANAPHOR, CUE_HISTORY
 from eunoe.stages.scoring.profile import Relevance
-from eunoe.stages.scoring.words import look_up_words, split_words
+from eunoe.stages.scoring.words import terms_of_text
 from eunoe.stages.selection.ordering import largest_places
 from eunoe.stages.structure.ghost import GHOST_TURNS, ghost_weights
 from eunoe.stages.structure.supersede import discount_superseded, superseded
@@ -140,10 +140,7 @@ def _meant_by_pronoun(
 
 def _mentions_of(transcript: Transcript, names: Sequence[str], size: int) -> dict[str, list[int]]:
     """The messages that hold all the words of each name."""
-    terms = {
-        name: [t for entry in look_up_words(split_words(name)) for t in entry.terms]
-        for name in names
-    }
+    terms = {name: terms_of_text(name) for name in names}
     wanted = list(dict.fromkeys(t for held in terms.values() for t in held))
     holders = dict(zip(wanted, transcript.index.holders(wanted, size), strict=True))
     return {

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 
 from eunoe.domain.atom import Atom, atom_of
-from eunoe.domain.message import Message
+from eunoe.domain.message import RESULT_ROLES, Message
 
 _IMAGES_OF_RESULTS = "Here are the images from the tool results above"
 
@@ -52,7 +52,10 @@ def build_atoms(
     Note:
         O(messages + calls).
     """
-    if not any(m.calls or m.is_result or m.shape.approves for m in messages[start:stop]):
+    for message in messages[start:stop]:
+        if message.calls or message.role in RESULT_ROLES or message.shape.approves:
+            break
+    else:
         return [Atom(i, (i,), turn, messages[i].is_system) for i in range(start, stop)]
     pairing = _Pairing(messages)
     strays = pairing.pair_runs(start, stop)

@@ -6,6 +6,7 @@ Anthropic-style lists are read where they stand in such a dict. Unknown parts ar
 
 from __future__ import annotations
 
+import marshal
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -27,6 +28,10 @@ _SERVER_USES = ("server_tool_use", "mcp_tool_use", "server_tool_call")
 _HOST_KEYS = frozenset({"id", "timestamp", "created_at", "updated_at"})
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/=_-]{800,}")
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_HALF_AS_BYTES = b"\xed"
+"""First byte of half a surrogate pair, where it is written as bytes all the same."""
+_MARSHAL_PLAIN = 2
+"""The version of the format that writes each text in full."""
 
 
 def read_message(raw: Mapping[str, Any]) -> Message:
@@ -243,6 +248,11 @@ def _substance(
 
 
 def _has_half_character(raw: Mapping[str, Any]) -> bool:
+    try:
+        if _HALF_AS_BYTES not in marshal.dumps(dict(raw), _MARSHAL_PLAIN):
+            return False
+    except (ValueError, TypeError):
+        pass
     try:
         json_text(raw, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -10,7 +10,7 @@ from functools import cached_property
 from eunoe.stages.claims import ClaimSource
 from eunoe.stages.clipping import clip_text
 from eunoe.stages.excerpts import split_sentences
-from eunoe.stages.scoring.words import look_up_words, split_words
+from eunoe.stages.scoring.words import terms_of_text
 
 SUMMARY_SENTENCE_CHARACTERS = 300
 """A sentence of the source that takes the place of one that was invented is no longer."""
@@ -117,4 +117,4 @@ def _honest_line(line: str, source: SummarySource) -> str:
 
 def summary_terms(text: str) -> list[str]:
     """The terms of a piece of text, stop words apart."""
-    return [term for entry in look_up_words(split_words(text)) for term in entry.terms]
+    return terms_of_text(text)

@@ -240,13 +240,12 @@ def _analysis_entities(entries: list[WordEntry]) -> tuple[str, ...]:
     """Names, identifiers, and pairs of capitalised words side by side."""
     found: dict[str, None] = {}
     before, place = "", -2
-    for position, entry in enumerate(entries):
-        if not entry.marks & _ANALYSIS_NAME_MARKS or not entry.terms:
+    for position, (terms, marks, name) in enumerate(entries):
+        if not marks & _ANALYSIS_NAME_MARKS or not terms:
             continue
-        name = entry.folded
         if len(name) > 1:
             found[name] = None
-        if entry.marks & MARK_CAPITAL:
+        if marks & MARK_CAPITAL:
             if position == place + 1:
                 found[before + " " + name] = None
             before, place = name, position
@@ -265,9 +264,9 @@ def _analysis_facts(body: str, marks: int) -> TextFacts:
     return TextFacts(
         dates=dates,
         entities=_analysis_entities(entries) if marks & _ANALYSIS_NAME_MARKS else (),
-        numbers=len([1 for entry in entries if entry.marks & MARK_NUMBER]),
-        times=len([1 for entry in entries if entry.marks & MARK_TIME]) + len(dates),
-        asks=is_question(body, [entry.folded for entry in entries[:1]]),
+        numbers=len([1 for _, marks, _ in entries if marks & MARK_NUMBER]),
+        times=len([1 for _, marks, _ in entries if marks & MARK_TIME]) + len(dates),
+        asks=is_question(body, [folded for _, _, folded in entries[:1]]),
     )
 
 
@@ -289,19 +288,18 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
     entries = look_up_words(split_words(text[start:]))
     counts: dict[str, int] = {}
     marks = stops = 0
-    for entry in entries:
-        mark = entry.marks
+    for terms, mark, _ in entries:
         marks |= mark
         if mark & MARK_STOP:
             stops += 1
             continue
-        for term in entry.terms:
+        for term in terms:
             if term in counts:
                 counts[term] += 1
             else:
                 counts[term] = 1
     if 4 * stops < len(entries):
-        folded = [entry.folded for entry in entries]
+        folded = [word for _, _, word in entries]
         for term in language_terms(folded, guess_language(folded)):
             counts[term] = counts.get(term, 0) + 1
     role = role.lower()

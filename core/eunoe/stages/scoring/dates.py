@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
+from eunoe.stages.scoring.word_tables import WORD_MONTHS
 from eunoe.stages.scoring.words import fold_text, look_up_word
 
 _DATE_WORD = r"([^\W\d_]{3,10})\.?"
@@ -43,7 +44,7 @@ DATES_MOST = 64
 
 
 def _date_month(word: str) -> int:
-    return look_up_word(fold_text(word)).month
+    return WORD_MONTHS.get(look_up_word(fold_text(word))[2], 0)
 
 
 def _date_from(kind: str, groups: tuple[str | None, ...]) -> CalendarDate | None:

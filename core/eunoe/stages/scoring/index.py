@@ -31,7 +31,7 @@ from eunoe.stages.scoring.settings import ScoringSettings
 from eunoe.stages.scoring.signals import bm25_column, inverse_frequency, length_norm
 from eunoe.stages.scoring.vectors import beyond_chance, vector_column
 from eunoe.stages.scoring.word_tables import MARK_FIRST_PERSON
-from eunoe.stages.scoring.words import look_up_word, split_words
+from eunoe.stages.scoring.words import terms_of_text
 
 INDEX_SUBJECT_SHARE = 0.5
 """Pull of the first of two speakers in a question, who is its subject."""
@@ -238,7 +238,7 @@ class RelevanceIndex:
 
     def knows_only(self, name: str, absent: set[str]) -> bool:
         """Whether all terms of a name are among the `absent` ones."""
-        terms = [term for word in split_words(name) for term in look_up_word(word).terms]
+        terms = terms_of_text(name)
         return bool(terms) and absent.issuperset(terms)
 
     def _bound(self, upto: int | None) -> int:

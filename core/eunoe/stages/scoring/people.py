@@ -63,12 +63,12 @@ class SpeakerRegister:
         known = self.known(upto)
         terms: dict[str, int] = {}
         for name, number in known.items():
-            for term in look_up_word(name.split()[0]).terms:
+            for term in look_up_word(name.split()[0])[0]:
                 terms.setdefault(term, number)
         if len(known) == 2:
             for called, calls in self._calls.items():
                 number = self._alias(calls, upto)
-                for term in look_up_word(called).terms if number >= 0 else ():
+                for term in look_up_word(called)[0] if number >= 0 else ():
                     terms.setdefault(term, number)
         found = dict.fromkeys(terms[term] for term in query.terms if term in terms)
         return tuple(found), frozenset(terms)

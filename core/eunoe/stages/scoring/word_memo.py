@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
-
-from eunoe.stages.scoring.word_tables import WORD_MONTHS
 
 WORD_LONGEST = 80
 """Characters of a term, and of a word that is remembered, at most."""
@@ -14,23 +11,10 @@ _MEMO_ENTRY_BYTES = 320
 _MEMO_TERM_BYTES = 100
 
 
-class WordEntry(NamedTuple):
-    """What one written word contributes.
-
-    Attributes:
-        terms: Index terms, usually one; none for stop words.
-        marks: Combination of the ``MARK_*`` bits.
-        folded: The word casefolded, without accents.
-    """
-
-    terms: tuple[str, ...]
-    marks: int
-    folded: str
-
-    @property
-    def month(self) -> int:
-        """1 to 12 for a month name, else 0."""
-        return WORD_MONTHS.get(self.folded, 0)
+WordEntry = tuple[tuple[str, ...], int, str]
+"""What one written word contributes: its index terms, usually one, none for stop words; the
+combination of its ``MARK_*`` bits; the word casefolded, without accents. A bare tuple, since one is
+made or read for every word of a chat."""
 
 
 class WordMemo(dict[str, WordEntry]):
@@ -57,10 +41,11 @@ class WordMemo(dict[str, WordEntry]):
         self._old: dict[str, WordEntry] = {}
 
     def __missing__(self, word: str) -> WordEntry:
+        if "-" in word and word[-1].isdigit() and word[0].isalpha():
+            return self._make(word)
         entry = self._old.get(word) or self._make(word)
-        numbered = word[-1].isdigit() and "-" in word and word[0].isalpha()
-        if len(word) <= WORD_LONGEST and not numbered:
-            self._bytes += _MEMO_ENTRY_BYTES + _MEMO_TERM_BYTES * len(entry.terms)
+        if len(word) <= WORD_LONGEST:
+            self._bytes += _MEMO_ENTRY_BYTES + _MEMO_TERM_BYTES * len(entry[0])
             if self._bytes > self._half:
                 self._old, self._bytes = dict(self), 0
                 self.clear()

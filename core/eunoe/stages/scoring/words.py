@@ -164,14 +164,14 @@ def _word_piece_terms(piece: str) -> Sequence[str]:
     """Terms of a run of letters, or of a number, inside a word."""
     if piece.isascii():
         if piece.islower():
-            return _word_memo[piece].terms if len(piece) > 1 else ()
+            return _word_memo[piece][0] if len(piece) > 1 else ()
         if not piece[0].isalpha():
             return (piece[:WORD_LONGEST],)
     terms: list[str] = []
     for sub in _WORD_CAMEL.split(piece):
         folded = fold_text(sub)
         if folded.isascii() and folded.isalpha():
-            terms += _word_memo[folded].terms if len(sub) > 1 else ()
+            terms += _word_memo[folded][0] if len(sub) > 1 else ()
         elif (term := _word_simple_term(folded)) and (len(sub) > 1 or sub.isdigit()):
             terms.append(term)
     return terms
@@ -200,22 +200,17 @@ def _word_marks(word: str, folded: str) -> int:
     return marks | MARK_CAPITAL if word[0].isupper() else marks
 
 
-def _word_has_hump(word: str) -> bool:
-    """Whether a word changes from small to capital letters, or between letters and digits."""
-    return (_WORD_HUMP_ASCII if word.isascii() else _WORD_CAMEL).search(word) is not None
-
-
 def _word_make_small(word: str) -> WordEntry:
     """`_word_make` for words of small ASCII letters (at least one), digits and signs, no quote."""
     if word.isalpha():
         marks = _WORD_FIXED_MARKS.get(word, 0)
-        return WordEntry(() if marks & MARK_STOP else (stem_english(word),), marks, word)
+        return () if marks & MARK_STOP else (stem_english(word),), marks, word
     head, _, tail = word.partition("-")
     if tail.isdigit() and head.isalpha() and len(word) <= WORD_LONGEST:
-        known = _word_memo[head].terms if len(head) > 1 else ()
+        known = _word_memo[head][0] if len(head) > 1 else ()
         dated = ("19" in tail or "20" in tail) and _WORD_DATED.search(tail)
         marks = _WORD_DATED_MARKS if dated else _WORD_DIGIT_MARKS
-        return WordEntry((*known, tail, word) if known else (tail,), marks, word)
+        return (*known, tail, word) if known else (tail,), marks, word
     terms: list[str] = []
     marks = 0
     for piece in _WORD_PARTS_SMALL.findall(word):
@@ -223,7 +218,7 @@ def _word_make_small(word: str) -> WordEntry:
             marks = _WORD_DIGIT_MARKS
             terms.append(piece[:WORD_LONGEST])
         elif len(piece) > 1:
-            terms += _word_memo[piece].terms
+            terms += _word_memo[piece][0]
     identifier = _WORD_SIGN.search(word) is not None
     if marks and _WORD_DATED.search(word):
         marks = _WORD_DATED_MARKS
@@ -232,7 +227,7 @@ def _word_make_small(word: str) -> WordEntry:
     whole = word[:WORD_LONGEST]
     if (len(terms) > 1 or identifier or "-" not in word) and terms != [whole]:
         terms.append(whole)
-    return WordEntry(tuple(terms), marks, word)
+    return tuple(terms), marks, word
 
 
 def _word_make(word: str) -> WordEntry:
@@ -250,17 +245,17 @@ def _word_make(word: str) -> WordEntry:
     marks = _word_marks(word, folded) | dated
     marks = _word_shared_marks.setdefault(marks, marks)
     if marks & MARK_STOP:
-        return WordEntry((), marks, folded)
+        return (), marks, folded
     if not folded.isascii() and _WORD_NGRAM_RUN.search(folded):
-        return WordEntry(_word_script_terms(folded), marks, folded)
-    hump = _word_has_hump(word)
+        return _word_script_terms(folded), marks, folded
+    hump = (_WORD_HUMP_ASCII if word.isascii() else _WORD_CAMEL).search(word) is not None
     if word.isdigit() or (not hump and (plain or word.isalpha() or folded.isalpha())):
         term = _word_simple_term(folded)
-        return WordEntry((term,) if term else (), marks, folded)
+        return (term,) if term else (), marks, folded
     terms, identifier = _word_compound(word, folded)
     if identifier or hump:
         marks |= MARK_IDENTIFIER
-    return WordEntry(terms, marks, folded)
+    return terms, marks, folded
 
 
 _word_shared_marks: dict[int, int] = {}
@@ -275,6 +270,11 @@ def look_up_word(word: str) -> WordEntry:
 def look_up_words(words: list[str]) -> list[WordEntry]:
     """Entries of many words, in order."""
     return list(map(_word_memo.__getitem__, words))
+
+
+def terms_of_text(text: str) -> list[str]:
+    """Index terms of all words of a text, in order."""
+    return [term for terms, _, _ in look_up_words(split_words(text)) for term in terms]
 
 
 def split_words(text: str) -> list[str]:

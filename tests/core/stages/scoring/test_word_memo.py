@@ -1,4 +1,4 @@
-from eunoe.stages.scoring.word_memo import WORD_LONGEST, WordEntry, WordMemo
+from eunoe.stages.scoring.word_memo import WORD_LONGEST, WordMemo
 
 
 def memo_of(most_bytes):
@@ -6,7 +6,7 @@ def memo_of(most_bytes):
 
     def make(word):
         made.append(word)
-        return WordEntry((word,), 0, word)
+        return (word,), 0, word
 
     return WordMemo(make, most_bytes), made
 
@@ -14,16 +14,15 @@ def memo_of(most_bytes):
 def test_an_entry_is_made_once():
     memo, made = memo_of(10_000)
     assert memo["may"] is memo["may"]
-    assert memo["may"].month == 5
-    assert memo["dog"].month == 0
+    assert memo["dog"][2] == "dog"
     assert made == ["may", "dog"]
 
 
 def test_the_memo_is_bounded_and_forgets_the_oldest():
     memo, made = memo_of(10_000)
     for number in range(1_000):
-        assert memo[f"w{number}"].folded == f"w{number}"
-        assert memo["always"].terms == ("always",)
+        assert memo[f"w{number}"][2] == f"w{number}"
+        assert memo["always"][0] == ("always",)
     assert len(memo) < 24
     assert made.count("always") < 100
     memo["w999"]
@@ -35,13 +34,13 @@ def test_the_memo_is_bounded_and_forgets_the_oldest():
 def test_very_long_words_are_not_kept():
     memo, made = memo_of(10_000)
     word = "x" * (WORD_LONGEST + 1)
-    assert memo[word].folded == memo[word].folded == word
+    assert memo[word][2] == memo[word][2] == word
     assert made == [word, word]
 
 
 def test_numbered_words_are_not_kept():
     memo, made = memo_of(10_000)
-    assert memo["ticket-4711"].folded == memo["ticket-4711"].folded == "ticket-4711"
+    assert memo["ticket-4711"][2] == memo["ticket-4711"][2] == "ticket-4711"
     assert memo["4711"] is memo["4711"]
     assert memo["well-known"] is memo["well-known"]
     assert memo["2031-05-07"] is memo["2031-05-07"]

@@ -16,12 +16,12 @@ from eunoe.stages.scoring.words import (
     guess_language,
     language_terms,
     look_up_word,
-    split_words,
+    terms_of_text,
 )
 
 
 def terms(text):
-    return [term for word in split_words(text) for term in look_up_word(word).terms]
+    return terms_of_text(text)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_an_error_name_is_found_whole_and_in_parts():
     ],
 )
 def test_marks(word, mark):
-    assert look_up_word(word).marks & mark == mark
+    assert look_up_word(word)[1] & mark == mark
 
 
 @pytest.mark.parametrize(
