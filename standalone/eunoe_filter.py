@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 173 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 7bf7acd9d4de5aafef326cdf3ed0ec5c13ccd0ca846f54a48e20a80a4cbb4ed5
+# sources sha256 67eaf67d78261a6af9ee1dc560944bd512e45b3077439ab0b41355408b4805a0
 
 from __future__ import annotations
 
@@ -1898,6 +1898,156 @@ def question_type(asked: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.word_tables: Word lists: stop words, months, words of time, person and place, by language.
+
+# Marks of a word, combined by `|` over a text.
+MARK_NUMBER = 1
+MARK_TIME = 2
+MARK_MONTH = 4
+MARK_CAPITAL = 8
+MARK_FIRST_PERSON = 16
+MARK_SECOND_PERSON = 32
+MARK_ANAPHOR = 64
+MARK_IDENTIFIER = 128
+MARK_STOP = 256
+MARK_PLACE = 512
+MARK_QUESTION_WORD = 1024
+MARK_STANDING = 2048
+MARK_DIGIT = 4096
+MARK_DATED = 8192
+
+WORD_STOPS: dict[str, str] = {
+    "en": (
+        "a an the and or but if then of to in on at for with from by as is are was were be "
+        "been being am do does did doing done have has had having i you he she it we they me "
+        "him her us them my your his its our their mine yours hers ours theirs this that "
+        "these those there here what which who whom whose when where why how not no nor so "
+        "than too very can could will would shall should may might must just about into over "
+        "under again also s t m re ve ll d don doesn didn isn wasn aren won wouldn couldn "
+        "shouldn im ive youre dont didnt please some any all both each such while during "
+        "because until up down out off through between more most other own same only myself "
+        "yourself himself herself itself ourselves themselves let lets us ever yet still "
+        "let's i'm i've i'll i'd you're you've it's that's don't didn't doesn't can't won't "
+        "isn't wasn't"
+    ),
+    "de": (
+        "der die das den dem des ein eine einen einem einer eines und oder aber wenn dann von "
+        "zu im in an am auf fur mit aus bei als ist sind war waren sein bin bist hat habe "
+        "haben hatte wird werden wurde ich du er sie es wir ihr mich dich ihn uns euch mir "
+        "dir ihm mein dein sein unser was welche welcher welches wer wem wen wann wo warum "
+        "wie nicht kein keine auch noch nur so dass daß uber unter nach vor zum zur um durch "
+        "schon sehr kann konnen mein meine meinen meiner bitte haben ihre ihren seine seinen"
+    ),
+    "fr": (
+        "le la les un une des du de et ou mais si donc dans en au aux a pour par avec sur "
+        "sous est sont etait etaient etre suis es ai as avons avez ont avait je tu il elle on "
+        "nous vous ils elles me te se moi toi lui leur mon ton son ma ta sa mes tes ses notre "
+        "votre nos vos leurs ce cet cette ces que qui quoi quel quelle quels quelles quand ou "
+        "pourquoi comment ne pas plus aussi tres y qu c d l j n m t s est-ce cela ca"
+    ),
+    "es": (
+        "el la los las un una unos unas y o pero si de del al a en con por para sin sobre es "
+        "son era eran ser soy eres fue he has ha hemos han habia yo tu el ella nosotros "
+        "vosotros ellos ellas me te se le les nos lo mi mis tus su sus nuestro nuestra que "
+        "quien cual cuales cuando donde porque como no ni tambien muy mas ya este esta estos "
+        "estas ese esa eso esto hay"
+    ),
+    "pt": (
+        "o a os as um uma uns umas e ou mas se de do da dos das em no na nos nas ao aos por "
+        "para com sem sobre foi sao era eram ser sou estou esta eu tu ele ela nos vos eles "
+        "elas me te lhe lhes meu minha meus minhas seu sua seus suas que quem qual quais "
+        "quando onde porque como nao nem tambem muito mais ja este isto isso voce tem ha"
+    ),
+    "it": (
+        "il lo la i gli le un uno una e o ma se di del della dei degli delle da dal in nel "
+        "nella con per su sul tra fra sono era erano essere sei siamo ho hai ha abbiamo hanno "
+        "io tu lui lei noi voi loro mi ti si ci vi mio mia miei mie tuo tua suo sua nostro "
+        "che chi quale quali quando dove perche come non anche molto piu gia questo questa "
+        "questi queste quello al alla"
+    ),
+    "nl": (
+        "de het een en of maar als dan van te in op aan voor met uit bij is zijn was waren "
+        "ben heb hebt heeft had ik jij je hij zij ze wij we jullie mij hem haar ons mijn jouw "
+        "ons wat welke wie wanneer waar waarom hoe niet geen ook nog dat die dit deze er"
+    ),
+    "ru": (
+        "и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по "
+        "только ее мне было вот от меня еще нет о из ему теперь когда даже ну ли если уже или "
+        "ни быть был него до вас мы их чем была сам себя где есть надо ней для тебя мой моя "
+        "мои мое твой это этот эта эти кто какой какая какие почему который при об"
+    ),
+    "ar": (
+        "في من على إلى الى عن مع هذا هذه ذلك التي الذي ما ماذا متى أين كيف هل لماذا و أو ثم "
+        "لا لم لن كان كانت هو هي أنا انا أنت نحن هم أن إن قد كل"
+    ),
+    "he": (
+        "של את על אל עם זה זו אני אתה את הוא היא אנחנו הם מה מי מתי איפה למה איך לא כן גם או "
+        "אם כי היה הייתה יש אין"
+    ),
+    "hi": (
+        "का के की को में से पर है हैं था थे थी और या यह वह मैं हम तुम आप ने क्या कब कहाँ कैसे "
+        "क्यों भी नहीं हो कर एक इस उस मेरा मेरी मेरे"
+    ),
+}
+WORD_TIME = frozenset(
+    "yesterday today tonight tomorrow ago last next week weekend month year day night morning "
+    "afternoon evening recently soon since until monday tuesday wednesday thursday friday saturday "
+    "sunday weeks months years days hours minutes earlier later past upcoming spring summer autumn "
+    "fall winter deadline date gestern heute morgen woche monat jahr tag hier aujourd'hui demain "
+    "semaine mois annee jour ayer hoy manana semana mes ano dia ontem hoje ieri oggi domani "
+    "settimana mese anno вчера сегодня завтра неделю месяц год день".split()
+)
+WORD_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar janvier enero janeiro gennaio января январь",
+            "february feb februar fevrier febrero fevereiro febbraio февраля февраль",
+            "march mar marz mars marzo marco марта март",
+            "april apr avril abril aprile апреля апрель",
+            "may mai mayo maio maggio мая май",
+            "june jun juni juin junio junho giugno июня июнь",
+            "july jul juli juillet julio julho luglio июля июль",
+            "august aug aout agosto августа август",
+            "september sep sept septembre septiembre setembro settembre сентября сентябрь",
+            "october oct oktober octobre octubre outubro ottobre октября октябрь",
+            "november nov novembre noviembre novembro ноября ноябрь",
+            "december dec dezember decembre diciembre dezembro dicembre декабря декабрь",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+WORD_NUMERALS = frozenset(
+    "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty "
+    "hundred thousand million once twice couple several dozen".split()
+)
+WORD_FIRST = frozenset(
+    "i my me mine myself we our us i'm i've i'll i'd im ive ich mein meine mir mich wir je mon ma "
+    "mes moi nous yo mi mis eu meu minha io mio mia я мой моя мне меня".split()
+)
+WORD_SECOND = frozenset(
+    "you your yours du dein deine tu ton votre vous usted su voce seu вы ты ваш твой".split()
+)
+WORD_ANAPHORS = frozenset(
+    "it that this them those these they he she him her its their such former latter "
+    "das dies es sie ce cela ca celui eso esto ese isso isto questo quello это этот эта эти".split()
+)
+WORD_PLACES = frozenset("at in from near city country town street home place visited".split())
+WORD_QUESTIONS = frozenset(
+    "what which who whom whose when where why how was wer wann wo warum wie welche que quoi quel "
+    "quelle quand pourquoi comment quien cual cuando donde quem qual onde chi quale dove perche "
+    "что кто когда где почему как какой".split()
+)
+WORD_STANDING = frozenset("always never from remember prefer rather please".split())
+WORD_STOP_OF: dict[str, frozenset[str]] = {
+    language: frozenset(words.split()) for language, words in WORD_STOPS.items()
+}
+WORD_ANY_STOP = frozenset().union(*(WORD_STOP_OF[k] for k in ("en", "ru", "ar", "he", "hi")))
+WORD_LANGUAGES = ("de", "fr", "es", "pt", "it", "nl")
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.stemming: Word stems: a compact English stemmer and light suffix stripping for other languages.
 
 _STEM_VOWELS = frozenset("aeiouy")
@@ -2150,156 +2300,6 @@ def stem_light(word: str, language: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.word_tables: Word lists: stop words, months, words of time, person and place, by language.
-
-# Marks of a word, combined by `|` over a text.
-MARK_NUMBER = 1
-MARK_TIME = 2
-MARK_MONTH = 4
-MARK_CAPITAL = 8
-MARK_FIRST_PERSON = 16
-MARK_SECOND_PERSON = 32
-MARK_ANAPHOR = 64
-MARK_IDENTIFIER = 128
-MARK_STOP = 256
-MARK_PLACE = 512
-MARK_QUESTION_WORD = 1024
-MARK_STANDING = 2048
-MARK_DIGIT = 4096
-MARK_DATED = 8192
-
-WORD_STOPS: dict[str, str] = {
-    "en": (
-        "a an the and or but if then of to in on at for with from by as is are was were be "
-        "been being am do does did doing done have has had having i you he she it we they me "
-        "him her us them my your his its our their mine yours hers ours theirs this that "
-        "these those there here what which who whom whose when where why how not no nor so "
-        "than too very can could will would shall should may might must just about into over "
-        "under again also s t m re ve ll d don doesn didn isn wasn aren won wouldn couldn "
-        "shouldn im ive youre dont didnt please some any all both each such while during "
-        "because until up down out off through between more most other own same only myself "
-        "yourself himself herself itself ourselves themselves let lets us ever yet still "
-        "let's i'm i've i'll i'd you're you've it's that's don't didn't doesn't can't won't "
-        "isn't wasn't"
-    ),
-    "de": (
-        "der die das den dem des ein eine einen einem einer eines und oder aber wenn dann von "
-        "zu im in an am auf fur mit aus bei als ist sind war waren sein bin bist hat habe "
-        "haben hatte wird werden wurde ich du er sie es wir ihr mich dich ihn uns euch mir "
-        "dir ihm mein dein sein unser was welche welcher welches wer wem wen wann wo warum "
-        "wie nicht kein keine auch noch nur so dass daß uber unter nach vor zum zur um durch "
-        "schon sehr kann konnen mein meine meinen meiner bitte haben ihre ihren seine seinen"
-    ),
-    "fr": (
-        "le la les un une des du de et ou mais si donc dans en au aux a pour par avec sur "
-        "sous est sont etait etaient etre suis es ai as avons avez ont avait je tu il elle on "
-        "nous vous ils elles me te se moi toi lui leur mon ton son ma ta sa mes tes ses notre "
-        "votre nos vos leurs ce cet cette ces que qui quoi quel quelle quels quelles quand ou "
-        "pourquoi comment ne pas plus aussi tres y qu c d l j n m t s est-ce cela ca"
-    ),
-    "es": (
-        "el la los las un una unos unas y o pero si de del al a en con por para sin sobre es "
-        "son era eran ser soy eres fue he has ha hemos han habia yo tu el ella nosotros "
-        "vosotros ellos ellas me te se le les nos lo mi mis tus su sus nuestro nuestra que "
-        "quien cual cuales cuando donde porque como no ni tambien muy mas ya este esta estos "
-        "estas ese esa eso esto hay"
-    ),
-    "pt": (
-        "o a os as um uma uns umas e ou mas se de do da dos das em no na nos nas ao aos por "
-        "para com sem sobre foi sao era eram ser sou estou esta eu tu ele ela nos vos eles "
-        "elas me te lhe lhes meu minha meus minhas seu sua seus suas que quem qual quais "
-        "quando onde porque como nao nem tambem muito mais ja este isto isso voce tem ha"
-    ),
-    "it": (
-        "il lo la i gli le un uno una e o ma se di del della dei degli delle da dal in nel "
-        "nella con per su sul tra fra sono era erano essere sei siamo ho hai ha abbiamo hanno "
-        "io tu lui lei noi voi loro mi ti si ci vi mio mia miei mie tuo tua suo sua nostro "
-        "che chi quale quali quando dove perche come non anche molto piu gia questo questa "
-        "questi queste quello al alla"
-    ),
-    "nl": (
-        "de het een en of maar als dan van te in op aan voor met uit bij is zijn was waren "
-        "ben heb hebt heeft had ik jij je hij zij ze wij we jullie mij hem haar ons mijn jouw "
-        "ons wat welke wie wanneer waar waarom hoe niet geen ook nog dat die dit deze er"
-    ),
-    "ru": (
-        "и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по "
-        "только ее мне было вот от меня еще нет о из ему теперь когда даже ну ли если уже или "
-        "ни быть был него до вас мы их чем была сам себя где есть надо ней для тебя мой моя "
-        "мои мое твой это этот эта эти кто какой какая какие почему который при об"
-    ),
-    "ar": (
-        "في من على إلى الى عن مع هذا هذه ذلك التي الذي ما ماذا متى أين كيف هل لماذا و أو ثم "
-        "لا لم لن كان كانت هو هي أنا انا أنت نحن هم أن إن قد كل"
-    ),
-    "he": (
-        "של את על אל עם זה זו אני אתה את הוא היא אנחנו הם מה מי מתי איפה למה איך לא כן גם או "
-        "אם כי היה הייתה יש אין"
-    ),
-    "hi": (
-        "का के की को में से पर है हैं था थे थी और या यह वह मैं हम तुम आप ने क्या कब कहाँ कैसे "
-        "क्यों भी नहीं हो कर एक इस उस मेरा मेरी मेरे"
-    ),
-}
-WORD_TIME = frozenset(
-    "yesterday today tonight tomorrow ago last next week weekend month year day night morning "
-    "afternoon evening recently soon since until monday tuesday wednesday thursday friday saturday "
-    "sunday weeks months years days hours minutes earlier later past upcoming spring summer autumn "
-    "fall winter deadline date gestern heute morgen woche monat jahr tag hier aujourd'hui demain "
-    "semaine mois annee jour ayer hoy manana semana mes ano dia ontem hoje ieri oggi domani "
-    "settimana mese anno вчера сегодня завтра неделю месяц год день".split()
-)
-WORD_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan januar janvier enero janeiro gennaio января январь",
-            "february feb februar fevrier febrero fevereiro febbraio февраля февраль",
-            "march mar marz mars marzo marco марта март",
-            "april apr avril abril aprile апреля апрель",
-            "may mai mayo maio maggio мая май",
-            "june jun juni juin junio junho giugno июня июнь",
-            "july jul juli juillet julio julho luglio июля июль",
-            "august aug aout agosto августа август",
-            "september sep sept septembre septiembre setembro settembre сентября сентябрь",
-            "october oct oktober octobre octubre outubro ottobre октября октябрь",
-            "november nov novembre noviembre novembro ноября ноябрь",
-            "december dec dezember decembre diciembre dezembro dicembre декабря декабрь",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-WORD_NUMERALS = frozenset(
-    "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty "
-    "hundred thousand million once twice couple several dozen".split()
-)
-WORD_FIRST = frozenset(
-    "i my me mine myself we our us i'm i've i'll i'd im ive ich mein meine mir mich wir je mon ma "
-    "mes moi nous yo mi mis eu meu minha io mio mia я мой моя мне меня".split()
-)
-WORD_SECOND = frozenset(
-    "you your yours du dein deine tu ton votre vous usted su voce seu вы ты ваш твой".split()
-)
-WORD_ANAPHORS = frozenset(
-    "it that this them those these they he she him her its their such former latter "
-    "das dies es sie ce cela ca celui eso esto ese isso isto questo quello это этот эта эти".split()
-)
-WORD_PLACES = frozenset("at in from near city country town street home place visited".split())
-WORD_QUESTIONS = frozenset(
-    "what which who whom whose when where why how was wer wann wo warum wie welche que quoi quel "
-    "quelle quand pourquoi comment quien cual cuando donde quem qual onde chi quale dove perche "
-    "что кто когда где почему как какой".split()
-)
-WORD_STANDING = frozenset("always never from remember prefer rather please".split())
-WORD_STOP_OF: dict[str, frozenset[str]] = {
-    language: frozenset(words.split()) for language, words in WORD_STOPS.items()
-}
-WORD_ANY_STOP = frozenset().union(*(WORD_STOP_OF[k] for k in ("en", "ru", "ar", "he", "hi")))
-WORD_LANGUAGES = ("de", "fr", "es", "pt", "it", "nl")
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.word_memo: Memory of written words: what each contributes, made once.
 
 WORD_LONGEST = 80
@@ -2309,23 +2309,10 @@ _MEMO_ENTRY_BYTES = 320
 _MEMO_TERM_BYTES = 100
 
 
-class WordEntry(NamedTuple):
-    """What one written word contributes.
-
-    Attributes:
-        terms: Index terms, usually one; none for stop words.
-        marks: Combination of the ``MARK_*`` bits.
-        folded: The word casefolded, without accents.
-    """
-
-    terms: tuple[str, ...]
-    marks: int
-    folded: str
-
-    @property
-    def month(self) -> int:
-        """1 to 12 for a month name, else 0."""
-        return WORD_MONTHS.get(self.folded, 0)
+WordEntry = tuple[tuple[str, ...], int, str]
+"""What one written word contributes: its index terms, usually one, none for stop words; the
+combination of its ``MARK_*`` bits; the word casefolded, without accents. A bare tuple, since one is
+made or read for every word of a chat."""
 
 
 class WordMemo(dict[str, WordEntry]):
@@ -2352,10 +2339,11 @@ class WordMemo(dict[str, WordEntry]):
         self._old: dict[str, WordEntry] = {}
 
     def __missing__(self, word: str) -> WordEntry:
+        if "-" in word and word[-1].isdigit() and word[0].isalpha():
+            return self._make(word)
         entry = self._old.get(word) or self._make(word)
-        numbered = word[-1].isdigit() and "-" in word and word[0].isalpha()
-        if len(word) <= WORD_LONGEST and not numbered:
-            self._bytes += _MEMO_ENTRY_BYTES + _MEMO_TERM_BYTES * len(entry.terms)
+        if len(word) <= WORD_LONGEST:
+            self._bytes += _MEMO_ENTRY_BYTES + _MEMO_TERM_BYTES * len(entry[0])
             if self._bytes > self._half:
                 self._old, self._bytes = dict(self), 0
                 self.clear()
@@ -2487,14 +2475,14 @@ def _word_piece_terms(piece: str) -> Sequence[str]:
     """Terms of a run of letters, or of a number, inside a word."""
     if piece.isascii():
         if piece.islower():
-            return _word_memo[piece].terms if len(piece) > 1 else ()
+            return _word_memo[piece][0] if len(piece) > 1 else ()
         if not piece[0].isalpha():
             return (piece[:WORD_LONGEST],)
     terms: list[str] = []
     for sub in _WORD_CAMEL.split(piece):
         folded = fold_text(sub)
         if folded.isascii() and folded.isalpha():
-            terms += _word_memo[folded].terms if len(sub) > 1 else ()
+            terms += _word_memo[folded][0] if len(sub) > 1 else ()
         elif (term := _word_simple_term(folded)) and (len(sub) > 1 or sub.isdigit()):
             terms.append(term)
     return terms
@@ -2523,22 +2511,17 @@ def _word_marks(word: str, folded: str) -> int:
     return marks | MARK_CAPITAL if word[0].isupper() else marks
 
 
-def _word_has_hump(word: str) -> bool:
-    """Whether a word changes from small to capital letters, or between letters and digits."""
-    return (_WORD_HUMP_ASCII if word.isascii() else _WORD_CAMEL).search(word) is not None
-
-
 def _word_make_small(word: str) -> WordEntry:
     """`_word_make` for words of small ASCII letters (at least one), digits and signs, no quote."""
     if word.isalpha():
         marks = _WORD_FIXED_MARKS.get(word, 0)
-        return WordEntry(() if marks & MARK_STOP else (stem_english(word),), marks, word)
+        return () if marks & MARK_STOP else (stem_english(word),), marks, word
     head, _, tail = word.partition("-")
     if tail.isdigit() and head.isalpha() and len(word) <= WORD_LONGEST:
-        known = _word_memo[head].terms if len(head) > 1 else ()
+        known = _word_memo[head][0] if len(head) > 1 else ()
         dated = ("19" in tail or "20" in tail) and _WORD_DATED.search(tail)
         marks = _WORD_DATED_MARKS if dated else _WORD_DIGIT_MARKS
-        return WordEntry((*known, tail, word) if known else (tail,), marks, word)
+        return (*known, tail, word) if known else (tail,), marks, word
     terms: list[str] = []
     marks = 0
     for piece in _WORD_PARTS_SMALL.findall(word):
@@ -2546,7 +2529,7 @@ def _word_make_small(word: str) -> WordEntry:
             marks = _WORD_DIGIT_MARKS
             terms.append(piece[:WORD_LONGEST])
         elif len(piece) > 1:
-            terms += _word_memo[piece].terms
+            terms += _word_memo[piece][0]
     identifier = _WORD_SIGN.search(word) is not None
     if marks and _WORD_DATED.search(word):
         marks = _WORD_DATED_MARKS
@@ -2555,7 +2538,7 @@ def _word_make_small(word: str) -> WordEntry:
     whole = word[:WORD_LONGEST]
     if (len(terms) > 1 or identifier or "-" not in word) and terms != [whole]:
         terms.append(whole)
-    return WordEntry(tuple(terms), marks, word)
+    return tuple(terms), marks, word
 
 
 def _word_make(word: str) -> WordEntry:
@@ -2573,17 +2556,17 @@ def _word_make(word: str) -> WordEntry:
     marks = _word_marks(word, folded) | dated
     marks = _word_shared_marks.setdefault(marks, marks)
     if marks & MARK_STOP:
-        return WordEntry((), marks, folded)
+        return (), marks, folded
     if not folded.isascii() and _WORD_NGRAM_RUN.search(folded):
-        return WordEntry(_word_script_terms(folded), marks, folded)
-    hump = _word_has_hump(word)
+        return _word_script_terms(folded), marks, folded
+    hump = (_WORD_HUMP_ASCII if word.isascii() else _WORD_CAMEL).search(word) is not None
     if word.isdigit() or (not hump and (plain or word.isalpha() or folded.isalpha())):
         term = _word_simple_term(folded)
-        return WordEntry((term,) if term else (), marks, folded)
+        return (term,) if term else (), marks, folded
     terms, identifier = _word_compound(word, folded)
     if identifier or hump:
         marks |= MARK_IDENTIFIER
-    return WordEntry(terms, marks, folded)
+    return terms, marks, folded
 
 
 _word_shared_marks: dict[int, int] = {}
@@ -2598,6 +2581,11 @@ def look_up_word(word: str) -> WordEntry:
 def look_up_words(words: list[str]) -> list[WordEntry]:
     """Entries of many words, in order."""
     return list(map(_word_memo.__getitem__, words))
+
+
+def terms_of_text(text: str) -> list[str]:
+    """Index terms of all words of a text, in order."""
+    return [term for terms, _, _ in look_up_words(split_words(text)) for term in terms]
 
 
 def split_words(text: str) -> list[str]:
@@ -2678,7 +2666,7 @@ DATES_MOST = 64
 
 
 def _date_month(word: str) -> int:
-    return look_up_word(fold_text(word)).month
+    return WORD_MONTHS.get(look_up_word(fold_text(word))[2], 0)
 
 
 def _date_from(kind: str, groups: tuple[str | None, ...]) -> CalendarDate | None:
@@ -2995,13 +2983,12 @@ def _analysis_entities(entries: list[WordEntry]) -> tuple[str, ...]:
     """Names, identifiers, and pairs of capitalised words side by side."""
     found: dict[str, None] = {}
     before, place = "", -2
-    for position, entry in enumerate(entries):
-        if not entry.marks & _ANALYSIS_NAME_MARKS or not entry.terms:
+    for position, (terms, marks, name) in enumerate(entries):
+        if not marks & _ANALYSIS_NAME_MARKS or not terms:
             continue
-        name = entry.folded
         if len(name) > 1:
             found[name] = None
-        if entry.marks & MARK_CAPITAL:
+        if marks & MARK_CAPITAL:
             if position == place + 1:
                 found[before + " " + name] = None
             before, place = name, position
@@ -3020,9 +3007,9 @@ def _analysis_facts(body: str, marks: int) -> TextFacts:
     return TextFacts(
         dates=dates,
         entities=_analysis_entities(entries) if marks & _ANALYSIS_NAME_MARKS else (),
-        numbers=len([1 for entry in entries if entry.marks & MARK_NUMBER]),
-        times=len([1 for entry in entries if entry.marks & MARK_TIME]) + len(dates),
-        asks=is_question(body, [entry.folded for entry in entries[:1]]),
+        numbers=len([1 for _, marks, _ in entries if marks & MARK_NUMBER]),
+        times=len([1 for _, marks, _ in entries if marks & MARK_TIME]) + len(dates),
+        asks=is_question(body, [folded for _, _, folded in entries[:1]]),
     )
 
 
@@ -3044,19 +3031,18 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
     entries = look_up_words(split_words(text[start:]))
     counts: dict[str, int] = {}
     marks = stops = 0
-    for entry in entries:
-        mark = entry.marks
+    for terms, mark, _ in entries:
         marks |= mark
         if mark & MARK_STOP:
             stops += 1
             continue
-        for term in entry.terms:
+        for term in terms:
             if term in counts:
                 counts[term] += 1
             else:
                 counts[term] = 1
     if 4 * stops < len(entries):
-        folded = [entry.folded for entry in entries]
+        folded = [word for _, _, word in entries]
         for term in language_terms(folded, guess_language(folded)):
             counts[term] = counts.get(term, 0) + 1
     role = role.lower()
@@ -3082,6 +3068,10 @@ _SERVER_USES = ("server_tool_use", "mcp_tool_use", "server_tool_call")
 _HOST_KEYS = frozenset({"id", "timestamp", "created_at", "updated_at"})
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/=_-]{800,}")
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_HALF_AS_BYTES = b"\xed"
+"""First byte of half a surrogate pair, where it is written as bytes all the same."""
+_MARSHAL_PLAIN = 2
+"""The version of the format that writes each text in full."""
 
 
 def read_message(raw: Mapping[str, Any]) -> Message:
@@ -3298,6 +3288,11 @@ def _substance(
 
 
 def _has_half_character(raw: Mapping[str, Any]) -> bool:
+    try:
+        if _HALF_AS_BYTES not in marshal.dumps(dict(raw), _MARSHAL_PLAIN):
+            return False
+    except (ValueError, TypeError):
+        pass
     try:
         json_text(raw, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -3692,7 +3687,10 @@ def build_atoms(
     Note:
         O(messages + calls).
     """
-    if not any(m.calls or m.is_result or m.shape.approves for m in messages[start:stop]):
+    for message in messages[start:stop]:
+        if message.calls or message.role in RESULT_ROLES or message.shape.approves:
+            break
+    else:
         return [Atom(i, (i,), turn, messages[i].is_system) for i in range(start, stop)]
     pairing = _Pairing(messages)
     strays = pairing.pair_runs(start, stop)
@@ -4832,12 +4830,12 @@ class SpeakerRegister:
         known = self.known(upto)
         terms: dict[str, int] = {}
         for name, number in known.items():
-            for term in look_up_word(name.split()[0]).terms:
+            for term in look_up_word(name.split()[0])[0]:
                 terms.setdefault(term, number)
         if len(known) == 2:
             for called, calls in self._calls.items():
                 number = self._alias(calls, upto)
-                for term in look_up_word(called).terms if number >= 0 else ():
+                for term in look_up_word(called)[0] if number >= 0 else ():
                     terms.setdefault(term, number)
         found = dict.fromkeys(terms[term] for term in query.terms if term in terms)
         return tuple(found), frozenset(terms)
@@ -5263,7 +5261,7 @@ class RelevanceIndex:
 
     def knows_only(self, name: str, absent: set[str]) -> bool:
         """Whether all terms of a name are among the `absent` ones."""
-        terms = [term for word in split_words(name) for term in look_up_word(word).terms]
+        terms = terms_of_text(name)
         return bool(terms) and absent.issuperset(terms)
 
     def _bound(self, upto: int | None) -> int:
@@ -6947,7 +6945,7 @@ def _honest_line(line: str, source: SummarySource) -> str:
 
 def summary_terms(text: str) -> list[str]:
     """The terms of a piece of text, stop words apart."""
-    return [term for entry in look_up_words(split_words(text)) for term in entry.terms]
+    return terms_of_text(text)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -11804,7 +11802,7 @@ def _as_written(terms: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
     written: dict[str, str] = {}
     for text in texts:
         for word in split_words(text[:_TOPIC_CHARACTERS]):
-            for term in look_up_word(word).terms:
+            for term in look_up_word(word)[0]:
                 if term in wanted:
                     written.setdefault(term, word.lower())
     return tuple(written.get(term, term) for term in terms)
@@ -14489,17 +14487,13 @@ def _excerpt_of(
     place = max(long, key=lambda i: (values[i], -i))
     count = request.counter.count_batch
     most = min(room - EXCERPT_LINE_TOKENS, EXCERPT_MOST_TOKENS)
-    text = cut_excerpt(spoken_text(request.messages[place]), weights, _terms_of, count, most)
+    text = cut_excerpt(spoken_text(request.messages[place]), weights, terms_of_text, count, most)
     if text is None:
         return None
-    held = set(_terms_of(text))
+    held = set(terms_of_text(text))
     covered = sum(w for t, w in weights.items() if t in held) / sum(weights.values())
     alone = atom_of((place,), atom.turn)
     return Excerpt(alone, text, count([text])[0] + EXCERPT_LINE_TOKENS, covered)
-
-
-def _terms_of(text: str) -> Iterable[str]:
-    return (term for entry in look_up_words(split_words(text)) for term in entry.terms)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -14798,10 +14792,7 @@ def _meant_by_pronoun(
 
 def _mentions_of(transcript: Transcript, names: Sequence[str], size: int) -> dict[str, list[int]]:
     """The messages that hold all the words of each name."""
-    terms = {
-        name: [t for entry in look_up_words(split_words(name)) for t in entry.terms]
-        for name in names
-    }
+    terms = {name: terms_of_text(name) for name in names}
     wanted = list(dict.fromkeys(t for held in terms.values() for t in held))
     holders = dict(zip(wanted, transcript.index.holders(wanted, size), strict=True))
     return {
