@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eunoe.domain.budget import TokenBudget
@@ -22,6 +22,8 @@ from eunoe.domain.ports import Embedder
 from eunoe.domain.report import Report
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.orchestrator import ContextOrchestrator
+from eunoe.pipeline.result import OrchestratorResult
+from eunoe.pipeline.sent_lists import SentLists, sent_list
 from eunoe.pipeline.usage_book import UsageBook
 from eunoe.stages.accounting.forecast import RequestForecast, provider_forecast
 from eunoe.wire.model_window import find_window, output_reserve_of
@@ -86,6 +88,7 @@ class ChatFitter:
             embedder=embedder,
             embed_timeout=min(0.5, 0.3 * settings.deadline),
         )
+        self._lists = SentLists()
         self.workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="eunoe-proxy")
 
     async def fit(self, data: bytes, wishes: Wishes, window_of: WindowFinder) -> Fitted:
@@ -129,6 +132,26 @@ class ChatFitter:
         except Exception as error:  # the first request finds out by itself
             log_fault(error, "so may the first request")
 
+    def _followed(
+        self, body: ChatBody, wishes: Wishes, result: OrchestratorResult
+    ) -> tuple[Report, RequestForecast]:
+        """Report and forecast, with what the request before in its session says of the cache."""
+        report, forecast, tools = result.report, result.forecast, body.values.get("tools")
+        if not wishes.session:
+            return report, forecast
+        now = sent_list(
+            body.messages,
+            result.placements,
+            report.decisions.sizes,
+            tools=tools,
+            tool_tokens=report.tool_tokens,
+        )
+        chat = f"{wishes.caller}/{wishes.session}"  # the same name of another caller is another one
+        outlook = self._lists.follow(chat, now, model_id=body.model)
+        if outlook.bust is not None:
+            report = replace(report, cache_lost=outlook.bust.describe())
+        return report, forecast.with_repeated(outlook.repeated or 0)
+
     def close(self) -> None:
         """End the threads; what waits in them is dropped."""
         self.workers.shutdown(wait=False, cancel_futures=True)
@@ -166,13 +189,14 @@ class ChatFitter:
         )
         same = result.conversation is conversation
         sent = body.written(None if same else result.placements, ask_usage=self._settings.ask_usage)
+        report, forecast = self._followed(body, wishes, result)
         return Fitted(
             body=sent,
-            report=result.report,
-            forecast=provider_forecast(result.forecast, 0, factor, window),
+            report=report,
+            forecast=provider_forecast(forecast, 0, factor, window),
             model=model,
             session=session,
-            figures=report_figures(result.report, changed=not same),
+            figures=report_figures(report, changed=not same),
             seconds=time.perf_counter() - began,
         )
 

@@ -43,6 +43,8 @@ def report_figures(report: Report, *, changed: bool) -> dict[str, str]:
         "mended": str(len(report.mended)),
         "warnings": str(len(report.warnings) + len(report.violations)),
     }
+    if report.cache_lost:
+        pairs["cache-lost"] = report.cache_lost
     if report.infeasible is not None:
         pairs["over-budget"] = str(report.infeasible.needed - report.infeasible.allowed)
     return pairs

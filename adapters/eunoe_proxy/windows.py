@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from eunoe.domain.errors import BackendError
 from eunoe.domain.log import logger
 from eunoe.wire.model_window import find_window
 from eunoe_proxy.asgi import Headers
@@ -15,6 +16,7 @@ from eunoe_proxy.upstream import Upstream
 
 _LARGEST_LIST = 16_000_000
 _ASK_AGAIN = 300.0
+_TRY_AGAIN = 15.0
 _MODELS_KEPT = 10_000
 
 
@@ -35,13 +37,14 @@ class WindowList:
     ) -> None:
         self._upstream, self._seconds, self._clock = upstream, seconds, clock
         self._known: dict[str, int] = {}
-        self._asked = -_ASK_AGAIN
+        self._next_time = clock()
         self._lock = asyncio.Lock()
 
     async def find(self, model: str, key: str) -> int:
         """Tokens that a model holds; 0 where the server does not say.
 
-        A list that lacks the model is asked for again after five minutes.
+        A list that lacks the model is asked for again after five minutes, one that did not come
+        after 15 seconds. What is known stays, whatever a caller with a wrong key brings about.
 
         Args:
             model: its name.
@@ -50,16 +53,26 @@ class WindowList:
         if model in self._known:
             return self._known[model]
         async with self._lock:
-            if model not in self._known and self._clock() - self._asked >= _ASK_AGAIN:
+            if model not in self._known and self._clock() >= self._next_time:
+                wait = _TRY_AGAIN
                 try:
-                    self._known = await asyncio.wait_for(self._ask(key), self._seconds)
+                    fresh = await asyncio.wait_for(self._ask(key), self._seconds)
+                    self._known = fresh if len(self._known) > _MODELS_KEPT else self._known | fresh
+                    wait = _ASK_AGAIN
                 except Exception as error:
                     name = type(error).__name__
                     logger.info("eunoe: the server's list of models cannot be read (%s)", name)
-                self._asked = self._clock()
+                self._next_time = self._clock() + wait
         return self._known.get(model, 0)
 
     async def _ask(self, key: str) -> dict[str, int]:
+        """The windows that the list tells.
+
+        Raises:
+            BackendError: the server refuses it.
+            UpstreamError: it does not answer.
+            ValueError: it is no JSON.
+        """
         headers: Headers = [(b"accept", b"application/json"), (b"accept-encoding", b"identity")]
         if key:
             headers.append((b"authorization", key.encode("latin-1")))
@@ -69,10 +82,12 @@ class WindowList:
             async for piece in answer.aiter_raw():
                 data += piece
                 if len(data) > _LARGEST_LIST:
-                    return {}
+                    break
         finally:
             await answer.aclose()
-        return read_windows(json.loads(data)) if answer.status_code == 200 else {}
+        if answer.status_code != 200:
+            raise BackendError(f"status {answer.status_code}")
+        return read_windows(json.loads(data))
 
 
 def read_windows(listed: Any) -> dict[str, int]:

@@ -26,12 +26,14 @@ class Wishes:
         policy: None for what the operator set.
         max_tokens: a cap below the operator's; 0 for none.
         session: whose request, for the ledger; empty if the caller does not say.
+        caller: tells callers apart by their key, within this process alone.
         ignored: names of headers whose value means nothing.
     """
 
     policy: str | None = None
     max_tokens: int = 0
     session: str = ""
+    caller: int = 0
     ignored: tuple[str, ...] = ()
 
 
@@ -53,6 +55,7 @@ def read_wishes(incoming: Incoming) -> Wishes:
         policy=policy,
         max_tokens=tokens,
         session=session[:_LONGEST_SESSION],
+        caller=hash(incoming.header("authorization")),
         ignored=tuple(ignored),
     )
 

@@ -1,33 +1,17 @@
 from __future__ import annotations
 
-import contextlib
 import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import pytest
 
 from eunoe import lint
-from eunoe.stages.accounting.ledger import Ledger
-from eunoe_backends import InMemoryLedgerStore, JsonLinesLedgerStore
-from proxied import DONE, delta, event, talk
+from eunoe_backends import HttpEmbedder
+from proxied import DONE, delta, talk
 
 SURPRISE = "the secret word is halcyon"
-
-
-def usage(prompt: int, cached: int = 0) -> dict:
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": 5,
-        "prompt_tokens_details": {"cached_tokens": cached},
-    }
-
-
-def answered(prompt: int = 500, cached: int = 0) -> str:
-    choices = [{"message": {"role": "assistant", "content": "ok"}}]
-    return json.dumps({"choices": choices, "usage": usage(prompt, cached)})
 
 
 def test_a_long_chat_is_fitted_and_said_so(upstream, proxy):
@@ -185,98 +169,15 @@ def test_late_the_chat_goes_as_it_came(upstream, proxy, monkeypatch):
     running.wait_for('eunoe_failures_total{kind="deadline"}', 1)
 
 
-def test_an_answer_is_entered_with_its_usage(upstream, proxy, tmp_path):
-    upstream.answer = answered(900, 300)
-    file = tmp_path / "ledger.jsonl"
-    running = proxy(max_tokens=1500, ledger=str(file))
-    running.ask(talk(30), {"X-Eunoe-Session": "sess-1"})
-    running.wait_for('eunoe_requests_total{outcome="answered"}', 1)
-    entry = JsonLinesLedgerStore(file).of("sess-1")
-    assert (entry.is_measured, entry.total.sent.requests) == (True, 1)
-    assert (entry.total.sent.prompt, entry.total.sent.cached) == (900, 300)
-    assert entry.total.untouched.prompt > entry.total.sent.prompt
-    assert "word" not in file.read_text()
-    assert running.metric('eunoe_tokens_cached_total{model="gpt-4o"}') == 300
-    before = running.metric('eunoe_tokens_before_total{model="gpt-4o"}')
-    assert before > running.metric('eunoe_tokens_after_total{model="gpt-4o"}') > 0
-    assert running.metric("eunoe_choosing_milliseconds_count") == 1
-
-
-@pytest.mark.parametrize("broken", [False, True])
-def test_the_usage_of_a_stream_is_read_from_its_last_piece(upstream, proxy, broken):
-    last = event(choices=[], usage=usage(321)) + DONE
-    halves = [last[:30], last[30:]] if broken else [last]
-    upstream.pieces = lambda body: iter([delta("a"), *halves])
-    keeper = InMemoryLedgerStore()
-    running = proxy(keeper=keeper)
-    running.ask(talk(5), {"X-Eunoe-Session": "s"}, stream=True)
-    running.wait_for('eunoe_requests_total{outcome="answered"}', 1)
-    assert keeper.of("s").total.sent.prompt == 321
-    assert "stream_options" not in upstream.asked[0][2]
-
-
-def test_usage_is_asked_for_where_the_operator_wants(upstream, proxy):
-    running = proxy(ask_usage=True)
-    running.ask(talk(1), stream=True)
-    running.ask(talk(1), stream=True, stream_options={"include_usage": False})
-    running.ask(talk(1))
-    asked = [body.get("stream_options") for _, _, body in upstream.asked]
-    assert asked == [{"include_usage": True}, {"include_usage": False}, None]
-
-
-def test_without_usage_an_answer_is_estimated(upstream, proxy):
-    keeper = InMemoryLedgerStore()
-    running = proxy(keeper=keeper)
-    running.ask(talk(5))
-    running.wait_for('eunoe_requests_total{outcome="answered"}', 1)
-    [(name, entry)] = keeper.chats().items()
-    assert name.startswith("chat-")
-    assert entry.estimated.sent.requests == 1
-
-
-@pytest.mark.parametrize(
-    ("status", "answer", "pieces"),
-    [
-        (500, None, None),
-        (429, None, None),
-        (200, '{"error": {"message": "no"}}', None),
-        (200, None, [delta("a"), event(error={"message": "no"})]),
-        (200, None, [delta("a"), b""]),
-    ],
-)
-def test_nothing_is_entered_when_the_server_failed(upstream, proxy, status, answer, pieces):
-    upstream.statuses, upstream.answer = [status], answer
-    upstream.pieces = (lambda body: iter(pieces)) if pieces else None
-    keeper = InMemoryLedgerStore()
-    running = proxy(keeper=keeper)
-    with contextlib.suppress(httpx.RemoteProtocolError):
-        running.ask(talk(5), stream=bool(pieces))
-    outcome = "refused" if status != 200 else "failed"
-    running.wait_for(f'eunoe_requests_total{{outcome="{outcome}"}}', 1)
-    assert keeper.total() == Ledger()
-
-
-def test_counts_are_corrected_by_what_a_model_reports(upstream, proxy):
-    running = proxy(max_tokens=1500)
-    first = running.ask(talk(40), max_tokens=1).headers
-    counted = int(first["x-eunoe-tokens-after"])
-    upstream.answer = answered(round(counted * 1.5))
-    for number in range(3):
-        running.ask(talk(40), max_tokens=1)
-        running.wait_for('eunoe_requests_total{outcome="answered"}', number + 2)
-    corrected = running.ask(talk(40), max_tokens=1).headers
-    assert int(corrected["x-eunoe-tokens-after"]) * 1.5 <= 1500
-    other = running.ask(talk(40), max_tokens=1, model="gpt-4.1").headers
-    assert other["x-eunoe-tokens-allowed"] == "1499"
-
-
-def test_the_same_chat_has_the_same_session_while_it_grows(proxy):
-    keeper = InMemoryLedgerStore()
-    running = proxy(keeper=keeper)
-    for number, turns in enumerate((1, 2, 3)):
-        running.ask(talk(turns))
-        running.wait_for('eunoe_requests_total{outcome="answered"}', number + 1)
-    assert [ledger.total.sent.requests for ledger in keeper.chats().values()] == [3]
+def test_meaning_counts_where_something_embeds(upstream, proxy):
+    embedder = HttpEmbedder(upstream.url, "e")
+    running = proxy(max_tokens=1500, embedder=embedder)
+    assert running.ask(talk(40)).headers["x-eunoe-outcome"] == "fitted"
+    end = time.monotonic() + 10
+    while not any(text.startswith("Question 0") for text in upstream.texts()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    embedder.close()
 
 
 def test_fifty_at_once_are_never_mixed(upstream, proxy):

@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from eunoe_proxy.pages import is_foreign_page
-from eunoe_proxy.windows import read_windows
+from eunoe_proxy.settings import ProxySettings
+from eunoe_proxy.upstream import Upstream
+from eunoe_proxy.windows import WindowList, read_windows
 from proxied import talk
 
 LISTED = {
@@ -90,6 +92,36 @@ def test_a_list_that_does_not_come_is_not_waited_for(upstream, proxy):
     head = proxy(max_tokens=500, deadline=4.0).ask(talk(20), model="m").headers
     go_on.set()
     assert (head["x-eunoe-outcome"], head["x-eunoe-tokens-allowed"]) == ("fitted", "500")
+
+
+class Clock:
+    """Time that stands still unless told."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_when_the_list_is_asked_for_again_and_what_stays_known(upstream):
+    clock = Clock()
+    behind = Upstream(ProxySettings(upstream=upstream.url))
+    windows = WindowList(behind, 5.0, clock)
+    upstream.statuses = [500]
+    upstream.answer = json.dumps({"data": [{"id": "a", "max_model_len": 4000}]})
+    assert (await windows.find("a", ""), lists_asked(upstream)) == (0, 1)
+    assert (await windows.find("a", ""), lists_asked(upstream)) == (0, 1)
+    clock.now += 15
+    assert (await windows.find("a", ""), lists_asked(upstream)) == (4000, 2)
+    assert (await windows.find("b", ""), lists_asked(upstream)) == (0, 2)
+    clock.now += 300
+    upstream.statuses = [401]
+    assert (await windows.find("b", "Bearer wrong"), lists_asked(upstream)) == (0, 3)
+    clock.now += 15
+    upstream.answer = json.dumps({"data": [{"id": "b", "max_model_len": 1000}]})
+    assert (await windows.find("b", ""), lists_asked(upstream)) == (1000, 4)
+    assert (await windows.find("a", ""), lists_asked(upstream)) == (4000, 4)
+    await behind.close()
 
 
 @pytest.mark.parametrize(
