@@ -4,6 +4,8 @@ import json
 import zlib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from eunoe_proxy.answers import AnswerWatch
 from eunoe_proxy.metrics import ProxyMetrics
@@ -134,3 +136,21 @@ def test_times_are_a_histogram():
     assert 'eunoe_choosing_milliseconds_bucket{le="5000"} 3\n' in text
     assert 'eunoe_choosing_milliseconds_bucket{le="+Inf"} 4\n' in text
     assert "eunoe_choosing_milliseconds_sum 10003.5\n" in text
+
+
+@pytest.mark.property
+@given(
+    pieces=st.lists(
+        st.binary(max_size=30)
+        | st.sampled_from(
+            [b"data: ", b"\n", b'{"usage":', b'{"a":1}}', b'"error"', DONE, b"[" * 99]
+        )
+    ),
+    media=st.sampled_from([b"text/event-stream", b"application/json"]),
+    encoding=st.sampled_from([b"", b"gzip", b"deflate", b"br"]),
+)
+def test_no_answer_makes_it_fail(pieces, media, encoding):
+    watch = AnswerWatch(200, [(b"content-type", media), (b"content-encoding", encoding)])
+    for piece in pieces:
+        watch.feed(piece)
+    assert watch.usage() is None or isinstance(watch.usage(), dict | type(None))

@@ -203,3 +203,17 @@ def test_fifty_at_once_are_never_mixed(upstream, proxy):
         texts = [m["content"] for m in body["messages"][1:] if m["role"] == "user"]
         assert texts
         assert all(f"<{number}>" in text for text in texts)
+
+
+def test_a_growing_chat_repeats_the_bytes_before_except_at_declared_cuts(upstream, proxy):
+    running = proxy(max_tokens=1500)
+    whole = talk(60)
+    cuts = []
+    for stop in range(2, len(whole), 2):
+        head = running.ask(whole[:stop]).headers
+        cuts.append((head["x-eunoe-cut"], head["x-eunoe-tokens-after"]))
+    assert all(int(tokens) <= 1500 for _, tokens in cuts)
+    for before, now, (cut, _) in zip(upstream.raw, upstream.raw[1:], cuts[1:], strict=False):
+        assert now.startswith(before[:-2]) is (cut != "declared")
+    declared = sum(cut == "declared" for cut, _ in cuts)
+    assert 2 <= declared <= 8

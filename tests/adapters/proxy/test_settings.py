@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,8 @@ from eunoe_proxy import ProxySettings, create_app
 from eunoe_proxy.asgi import Incoming
 from eunoe_proxy.serving import serve
 from eunoe_proxy.wishes import Wishes, read_wishes, session_of
+
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +104,9 @@ def test_the_package_is_imported_without_its_extra():
         "import sys; sys.modules['httpx'] = sys.modules['uvicorn'] = None\n"
         "import eunoe_proxy, eunoe_cli.proxy"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    paths = os.pathsep.join(str(REPOSITORY / folder) for folder in ("core", "adapters"))
+    environment = {**os.environ, "PYTHONPATH": paths}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
 def wishes(**headers: str) -> Wishes:
