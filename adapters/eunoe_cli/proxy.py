@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from eunoe_cli.arguments import PROVIDERS, share, tokens
 from eunoe_cli.embedding import add_embed_argument, find_embedder
@@ -77,6 +78,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--grace", type=float, default=30.0, metavar="S", help="for running answers at the end (30)"
     )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="a line for each chat request, without text"
+    )
     add_embed_argument(parser)
 
 
@@ -85,9 +89,13 @@ def run(options: argparse.Namespace) -> int:
     from eunoe_proxy.serving import serve
 
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.getLogger("eunoe").setLevel(logging.INFO if options.verbose else logging.WARNING)
     app = make_app(options)
     if options.api_key_env and options.host not in _LOOPBACK:
         print("everyone who reaches this address uses the key", file=sys.stderr)
+
+    if not urlsplit(options.upstream).path.strip("/"):
+        print("the address ends without /v1, which most servers want", file=sys.stderr)
 
     def ready(address: str) -> None:
         print(f"eunoe proxy: {address} -> {options.upstream}", flush=True)

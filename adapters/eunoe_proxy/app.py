@@ -27,6 +27,7 @@ from eunoe_proxy.metrics import MEDIA_TYPE, ProxyMetrics
 from eunoe_proxy.pages import is_foreign_page
 from eunoe_proxy.passing import Passage, pass_on, until_gone
 from eunoe_proxy.settings import ProxyOptions, ProxySettings
+from eunoe_proxy.telling import request_line
 from eunoe_proxy.upstream import Upstream, with_readable_encoding
 from eunoe_proxy.windows import WindowList
 from eunoe_proxy.wishes import Wishes, read_wishes
@@ -172,6 +173,7 @@ class ProxyApp:
             refused = passage.status and not passage.failure
             outcome = "left" if passage.left else "refused" if refused else "failed"
             self.metrics.count_outcome(outcome)
+            logger.info(request_line(fitted, passage))
             return
         loop = asyncio.get_running_loop()
         enter = partial(self._enter, fitted, wishes, passage)
@@ -238,6 +240,7 @@ class ProxyApp:
     def _enter(self, fitted: Fitted, wishes: Wishes, passage: Passage) -> None:
         """Learn from an answer and enter it; runs in a thread, and never raises."""
         outcome, watch = "left" if passage.left else "answered", passage.watch
+        cached: int | None = None
         try:
             if watch is None or fitted.report is None or fitted.forecast is None:
                 return
@@ -250,7 +253,7 @@ class ProxyApp:
                 named=bool(wishes.session),
             )
             if cached is None:
-                outcome = "failed"
+                outcome, passage.failure = "failed", "upstream_broken"
                 self.metrics.count_failure("upstream_broken")
                 return
             before, after = fitted.report.tokens_before, fitted.report.tokens_after
@@ -259,6 +262,7 @@ class ProxyApp:
             logger.warning("eunoe could not enter an answer: %s", type(error).__name__)
         finally:
             self.metrics.count_outcome(outcome)
+            logger.info(request_line(fitted, passage, cached))
 
 
 async def _joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

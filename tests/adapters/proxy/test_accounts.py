@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 
 import httpx
 import pytest
@@ -133,3 +134,31 @@ def test_a_session_is_told_why_its_cache_is_lost(proxy):
     assert lost(other, "t", "one") is None
     assert lost(other, "s", "one") == "the system prompt changed at byte 9"
     assert "x-eunoe-cache-lost" not in running.ask(first).headers
+
+
+def test_a_line_for_each_request_has_figures_and_no_text(upstream, proxy, caplog):
+    caplog.set_level("INFO", logger="eunoe")
+    running = proxy(max_tokens=1500)
+    upstream.answer = answered(900, 300)
+    for messages, more in (
+        (talk(1), {}),
+        (talk(30), {}),
+        (talk(30), {"model": "odd\nmodel" + "x" * 99}),
+        ([], {}),
+    ):
+        running.ask(messages, **more)
+    running.wait_for('eunoe_requests_total{outcome="answered"}', 4)
+    upstream.statuses = [429]
+    running.ask(talk(1))
+    running.wait_for('eunoe_requests_total{outcome="refused"}', 1)
+    lines = sorted(record.getMessage() for record in caplog.records if record.name == "eunoe")
+    whole = "\n".join(re.sub(r"chosen in \d+ ms", "chosen", line) for line in lines)
+    assert re.fullmatch(
+        r"gpt-4o: 1\d\d tokens, as they came, 300 from the cache; status 200; chosen\n"
+        r"gpt-4o: 1\d\d tokens, as they came; status 429; chosen\n"
+        r"gpt-4o: 2,\d\d\d -> 1?,?\d\d\d tokens, 300 from the cache; status 200; chosen\n"
+        r"no model: untouched \(not a chat\); status 200\n"
+        r"oddmodelx{52}: 2,\d\d\d -> 1?,?\d\d\d tokens, 300 from the cache; status 200; chosen",
+        whole,
+    ), whole
+    assert "word" not in whole

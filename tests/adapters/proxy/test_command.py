@@ -113,8 +113,10 @@ def test_a_taken_address_is_said(capsys):
     pytest.importorskip("uvicorn")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert main(["proxy", "--upstream", "http://127.0.0.1:1/v1", "--port", port]) == 2
-    assert "eunoe proxy: " in capsys.readouterr().err
+        assert main(["proxy", "--upstream", "http://127.0.0.1:1/", "--port", port]) == 2
+    told = capsys.readouterr().err
+    assert "eunoe proxy: " in told
+    assert "ends without /v1" in told
 
 
 def test_a_wrong_address_is_said(capsys):

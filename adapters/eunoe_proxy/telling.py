@@ -1,0 +1,41 @@
+"""One line for each chat request, for people who watch the log: figures, no text."""
+
+from __future__ import annotations
+
+from eunoe_proxy.fitting import Fitted
+from eunoe_proxy.passing import Passage
+
+_LONGEST_MODEL = 60
+
+
+def request_line(fitted: Fitted, passage: Passage, cached: int | None = None) -> str:
+    """What became of a request.
+
+    Args:
+        fitted: what was sent.
+        passage: how it went.
+        cached: tokens that came from the provider's cache, as reported; None if nothing was.
+    """
+    model = "".join(letter for letter in fitted.model if letter.isprintable())[:_LONGEST_MODEL]
+    pieces = []
+    report = fitted.report
+    if report is None:
+        pieces.append(f"untouched ({fitted.why})")
+    elif fitted.figures.get("outcome") == "same":
+        pieces.append(f"{report.tokens_after:,} tokens, as they came")
+    else:
+        pieces.append(f"{report.tokens_before:,} -> {report.tokens_after:,} tokens")
+        if report.recalled:
+            pieces.append(f"{report.recalled} recalled")
+    if cached:
+        pieces.append(f"{cached:,} from the cache")
+    if report is not None and report.cache_lost:
+        pieces.append(f"cache lost: {report.cache_lost}")
+    ended = f"status {passage.status}" if passage.status else "no answer"
+    if passage.failure:
+        ended += f" ({passage.failure})"
+    elif passage.left:
+        ended += " (the caller left)"
+    if report is not None:
+        ended += f"; chosen in {fitted.seconds * 1000:.0f} ms"
+    return f"{model or 'no model'}: {', '.join(pieces)}; {ended}"
