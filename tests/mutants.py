@@ -786,4 +786,115 @@ MUTANTS = [
             "return",
         ),
     ),
+    *mutants_of(
+        "stages/claims",
+        (
+            "quotations are looked up",
+            "missing = [q for q in _quotations(text) if",
+            "missing = [q for q in () if",
+        ),
+        ("numbers are looked up", "if n not in self._numbers)", "if False)"),
+        ("a number is whole", "n not in self._numbers", "n not in self._text"),
+        ("paths and names in code are looked up", "if not _IS_NAMED.search(word) or", "if True or"),
+        ("list numbers are no claims", 'text = _LIST_NUMBER.sub("", line)', "text = line"),
+        ("thousands marks do not count", 'plain = _GROUPED.sub("", text)', "plain = text"),
+        (
+            "one or the other is no path",
+            "if not (_EITHER_OR.fullmatch(word) and",
+            "if not (False and",
+        ),
+    ),
+    *mutants_of(
+        "pipeline/summaries/honest",
+        ("what was invented goes", "if not source.claims.lacks(line):", "if True:"),
+        ("errors are no summaries", "if _FAILED.match(plain):", "if False:"),
+        ("thoughts are no summary", 'plain = _THOUGHTS.sub("", text)', "plain = text"),
+        (
+            "the source takes its place",
+            "elif (found := source.nearest(sentence)) is not None:",
+            "elif (found := None):",
+        ),
+        ("summaries are bounded", "if count(text) <= max_tokens:", "if True:"),
+        ("a sign is no summary", "< _FEWEST_LETTERS:", "< 0:"),
+    ),
+    *mutants_of(
+        "pipeline/summaries/showing",
+        ("!nosum shows none", "or not start or request.flags.now.nosum:", "or not start:"),
+        ("dropped messages are not summed up", "if not request.dropped_by_flag(i)", "if True"),
+        ("another history has another key", "digest.update(len(text)", "(len(text)"),
+        (
+            "our own blocks are not summed up",
+            "if any(text.startswith(heads)",
+            "if any(False and text.startswith(heads)",
+        ),
+        (
+            "written before the cut",
+            "target = foreseen_cut(request.timeline, marks, start) or 0",
+            "target = 0",
+        ),
+        (
+            "a near one is not written again",
+            "if _newest(request, desk, target, room).near:",
+            "if False:",
+        ),
+        ("old chats as far as it pays", "    if not before:\n", "    if False:\n"),
+        ("room is set aside", "return most if most >= _SUMMARY_LEAST_TOKENS else 0", "return 0"),
+    ),
+    *mutants_of(
+        "pipeline/summaries/writing",
+        ("a fault leaves it alone", "self._closed_until = self._clock() + wait", "pass"),
+        ("one at a time for each chat", "or first in self._writing:", "or False:"),
+        ("the gist stands in", "if gist is not None:", "if False:"),
+        (
+            "the summary before is told",
+            "        if before:\n            messages.insert",
+            "        if False:\n            messages.insert",
+        ),
+        (
+            "the first one stays",
+            "text = self._store.keep(self._store_key(piece.key), text)",
+            "self._store.keep(self._store_key(piece.key), text)",
+        ),
+    ),
+    *mutants_of(
+        "pipeline/sent_windows",
+        (
+            "a window that grows back is told",
+            "any(w.start != window.start for w in shorter[-1:])",
+            "False",
+        ),
+        (
+            "a summary that came is told",
+            "w.summary != window.summary for w in known[-1:]",
+            "False for w in known[-1:]",
+        ),
+        (
+            "the same request is told the same",
+            "w.start != window.start for w in shorter[-1:]",
+            "w.start != window.start for w in known[-1:]",
+        ),
+    ),
+    *mutants_of(
+        "stages/scoring/gate",
+        (
+            "relevance opens by a lead",
+            "return self.relevance_leads and not self._open_by_words",
+            "return False",
+        ),
+        (
+            "the lead counts",
+            "and self.relevant_outside >= GATE_RELEVANCE_LEAD * self.relevant_inside",
+            "",
+        ),
+        ("half relevant at least", "and self.relevant_outside >= GATE_RELEVANT\n", "\n"),
+        (
+            "what is carried is in view",
+            "np.delete(values[:start], list(carried)) if carried else",
+            "",
+        ),
+    ),
+    *mutants_of(
+        "stages/window",
+        ("cuts are foreseen no later than they come", "full - (low - head), side", "full, side"),
+    ),
 ]

@@ -56,6 +56,12 @@ TABLES = {
     "rewriting": ["tests/core/wire/test_rewriting.py", *_pipes("call_ids")],
     "openai": ["tests/core/wire/test_openai.py"],
     "in_place": _pipes("flags_at_work"),
+    "claims": [f"{STAGES}/test_claims.py"],
+    "honest": ["tests/core/pipeline/summaries"],
+    "showing": ["tests/core/pipeline/summaries"],
+    "writing": ["tests/core/pipeline/summaries", "tests/adapters/backends/test_redis_summaries.py"],
+    "sent_windows": ["tests/core/pipeline/test_sent_windows.py"],
+    "gate": [f"{STAGES}/scoring/test_gate.py"],
 }
 PIPELINE = _pipes("mending", "fitting", "flags_at_work", "users")
 LAWS = ["tests/property"]

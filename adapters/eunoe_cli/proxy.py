@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from eunoe_cli.arguments import PROVIDERS, share, tokens
 from eunoe_cli.embedding import add_embed_argument, find_embedder
+from eunoe_cli.summarizing import add_summarize_argument, find_summarizer
 
 if TYPE_CHECKING:
     from eunoe_proxy import ProxyApp
@@ -82,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-v", "--verbose", action="store_true", help="a line for each chat request, without text"
     )
     add_embed_argument(parser)
+    add_summarize_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -122,6 +124,7 @@ def make_app(options: argparse.Namespace) -> ProxyApp:
     return create_app(
         options.upstream,
         embedder=find_embedder(options.embed),
+        summarizer=find_summarizer(options.summarize),
         api_key=key,
         max_tokens=options.max_tokens or 0,
         context_share=options.context_share,

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.log import logger
-from eunoe.domain.ports import Embedder
+from eunoe.domain.ports import Embedder, Summarizer
 from eunoe_proxy.accounts import LedgerKeeper, ProxyAccounts
 from eunoe_proxy.asgi import (
     ClientGoneError,
@@ -44,6 +44,7 @@ def create_app(
     upstream: str,
     *,
     embedder: Embedder | None = None,
+    summarizer: Summarizer | None = None,
     keeper: LedgerKeeper | None = None,
     **options: Unpack[ProxyOptions],
 ) -> ProxyApp:
@@ -52,6 +53,7 @@ def create_app(
     Args:
         upstream: address of the server behind, its version included.
         embedder: lets meaning count beside words.
+        summarizer: sums up, behind the answers, what a cut leaves out.
         keeper: where answers are entered, in place of the file of the options.
         options: fields of ``ProxySettings``.
 
@@ -60,7 +62,7 @@ def create_app(
         SettingsError: an option is not allowed.
     """
     settings = ProxySettings(upstream=upstream, **options)
-    return ProxyApp(settings, embedder=embedder, keeper=keeper)
+    return ProxyApp(settings, embedder=embedder, summarizer=summarizer, keeper=keeper)
 
 
 class ProxyApp:
@@ -69,6 +71,7 @@ class ProxyApp:
     Args:
         settings: of the operator.
         embedder: lets meaning count beside words.
+        summarizer: sums up, behind the answers, what a cut leaves out.
         keeper: where answers are entered, in place of the file of the settings.
 
     Raises:
@@ -80,6 +83,7 @@ class ProxyApp:
         settings: ProxySettings,
         *,
         embedder: Embedder | None = None,
+        summarizer: Summarizer | None = None,
         keeper: LedgerKeeper | None = None,
     ) -> None:
         self.settings = settings
@@ -87,7 +91,7 @@ class ProxyApp:
         self._upstream = Upstream(settings)
         self._windows = WindowList(self._upstream, _LIST_SHARE * settings.deadline)
         self._accounts = ProxyAccounts(settings.ledger, keeper)
-        self._fitter = ChatFitter(settings, self._accounts.book, embedder)
+        self._fitter = ChatFitter(settings, self._accounts.book, embedder, summarizer)
         self._entering: set[asyncio.Future[None]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -18,7 +18,7 @@ from eunoe.domain.budget import TokenBudget
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.log import logger
-from eunoe.domain.ports import Embedder
+from eunoe.domain.ports import Embedder, Summarizer
 from eunoe.domain.report import Report
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.orchestrator import ContextOrchestrator
@@ -76,10 +76,15 @@ class ChatFitter:
         settings: of the operator.
         book: how far counts are off, by model.
         embedder: lets meaning count beside words; None for words alone.
+        summarizer: sums up what a cut leaves out; None for no summaries.
     """
 
     def __init__(
-        self, settings: ProxySettings, book: UsageBook, embedder: Embedder | None = None
+        self,
+        settings: ProxySettings,
+        book: UsageBook,
+        embedder: Embedder | None = None,
+        summarizer: Summarizer | None = None,
     ) -> None:
         self._settings, self._book = settings, book
         self._orchestrator = ContextOrchestrator(
@@ -87,6 +92,7 @@ class ChatFitter:
             on_overflow=_ON_OVERFLOW[settings.on_overflow],
             embedder=embedder,
             embed_timeout=min(0.5, 0.3 * settings.deadline),
+            summarizer=summarizer,
         )
         self._lists = SentLists()
         self.workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="eunoe-proxy")
