@@ -47,16 +47,16 @@ def test_a_server_that_is_away_has_nothing():
 
 
 class Notes:
-    """Writes other notes each time it is asked."""
+    """Writes notes in words of its own."""
 
     name = "notes"
 
-    def __init__(self):
-        self.times = 0
+    def __init__(self, word="plainly"):
+        self.times, self.word = 0, word
 
     def summarize(self, messages, **more):
         self.times += 1
-        return f"Guests came and went, note {'x' * self.times}."
+        return f"Guests came and went, {self.word}."
 
 
 def chat():
@@ -93,9 +93,12 @@ def test_a_second_worker_shows_the_same_and_asks_no_model(store):
 
 
 def test_of_two_that_write_at_once_one_stays(store):
-    one, two = worker(Notes(), store), worker(Notes(), store)
+    first, second = Notes("said the one"), Notes("said the other")
+    one, two = worker(first, store), worker(second, store)
     one.process_sync(chat())
     two.process_sync(chat())
     one.drain()
     two.drain()
+    assert first.times
+    assert second.times
     assert sent_by(one.process_sync(chat())) == sent_by(two.process_sync(chat()))

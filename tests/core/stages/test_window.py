@@ -192,6 +192,16 @@ def test_one_replay_agrees_with_deciding_request_by_request(chat, room, low, hig
         start, after = whole.start, stop
 
 
+# The cut of the first table: at 11 messages of 1,000 in a room of 10,000 to the turn at 8; four
+# tenths stay, so six are known to go once they are there.
+@pytest.mark.parametrize(("stop", "foreseen"), [(3, None), (5, None), (7, 6), (9, 6), (10, 6)])
+def test_a_cut_is_foreseen_once_its_turns_are_there(stop, foreseen):
+    line = timeline([1000] * stop, range(0, stop, 2), range(1, stop, 2))
+    marks = WaterMarks(room=10_000, high=1.0, low=0.4)
+    assert foreseen_cut(line, marks, 0) == foreseen
+    assert foreseen_cut(line, marks, max(0, stop - 2) // 2 * 2) in (None, foreseen)
+
+
 @pytest.mark.property
 @settings(max_examples=150)
 @given(chat=CHATS, room=st.integers(1024, 4000), low=st.integers(5, 80))
