@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 173 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 67eaf67d78261a6af9ee1dc560944bd512e45b3077439ab0b41355408b4805a0
+# sources sha256 a092c75b671eb1477eec3d0776a026ed9a4435ff626b5befe673f53ca337db3a
 
 from __future__ import annotations
 
@@ -4197,6 +4197,7 @@ cigarette vape quit | weight diet lose slim calorie gym | baby pregnant pregnanc
 """
 
 
+@cache
 def _concept_table() -> dict[str, tuple[str, ...]]:
     table: dict[str, tuple[str, ...]] = {}
     for group in _CONCEPT_GROUPS.split("|"):
@@ -4210,28 +4211,23 @@ def _concept_table() -> dict[str, tuple[str, ...]]:
     return table
 
 
-_CONCEPTS_OF = _concept_table()
-
-
 def concepts_of(term: str) -> tuple[str, ...]:
     """Labels of the groups that a stem belongs to; labels start with a section sign."""
-    return _CONCEPTS_OF.get(term, ())
+    return _concept_table().get(term, ())
 
 
+@cache
 def _concept_members_table() -> dict[str, tuple[str, ...]]:
     members: dict[str, list[str]] = {}
-    for stem, labels in _CONCEPTS_OF.items():
+    for stem, labels in _concept_table().items():
         for label in labels:
             members.setdefault(label, []).append(stem)
     return {label: tuple(stems) for label, stems in members.items()}
 
 
-_CONCEPT_MEMBERS = _concept_members_table()
-
-
 def concept_members(label: str) -> tuple[str, ...]:
     """Stems of the words of a group; empty for what is no label of a group."""
-    return _CONCEPT_MEMBERS.get(label, ())
+    return _concept_members_table().get(label, ())
 
 
 # --------------------------------------------------------------------------------------------------
@@ -4302,7 +4298,8 @@ class TermPostings:
 
     def fresh(self, start: int = 0) -> NDArray[np.float64]:
         """Terms that each message from `start` on was the first to use."""
-        return np.array(self._fresh[start:], dtype=np.float64)
+        fresh = np.frombuffer(self._fresh, np.int32, len(self._fresh) - start, 4 * start)
+        return fresh.astype(np.float64)
 
     def holders(self, term: str, upto: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Messages below `upto` that hold the term, ascending, and how often."""
@@ -5058,7 +5055,6 @@ def _share_along(values: NDArray[np.float64], direction: NDArray[np.float64]) ->
 
 INDEX_SUBJECT_SHARE = 0.5
 """Pull of the first of two speakers in a question, who is its subject."""
-
 _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
 _INDEX_FLAG_TIME = 2
 _INDEX_FLAG_STANDING = 8
@@ -5327,8 +5323,9 @@ class RelevanceIndex:
         w, s, start = self.settings.weights, self.settings, len(self._grown)
         if start == len(self):
             return
-        length = np.array(self._length[start:], dtype=np.float64)
-        flags = np.array(self._flags[start:])
+        more = len(self) - start
+        length = np.frombuffer(self._length, np.int32, more, 4 * start).astype(np.float64)
+        flags = np.frombuffer(self._flags, np.int32, more, 4 * start)
         self._grown.extend(
             {
                 "terms": length,
@@ -5336,8 +5333,8 @@ class RelevanceIndex:
                 "novel": w.novel * np.log1p(self._postings.fresh(start)),
                 "standing": w.standing * ((flags & _INDEX_FLAG_STANDING) != 0),
                 "first_person": w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0),
-                "length": w.length * np.log(np.array(self._tokens[start:], dtype=np.float64)),
-                "tool": w.tool * (np.array(self._role[start:]) == 3),
+                "length": w.length * np.log(np.frombuffer(self._tokens, np.int32, more, 4 * start)),
+                "tool": w.tool * (np.frombuffer(self._role, np.int8, more, start) == 3),
             }
         )
 
@@ -12967,23 +12964,29 @@ class Conversation:
 # eunoe.stages.validity: Would the provider accept this list? The rules of a profile, checked on message values.
 
 _ROLES = frozenset(KNOWN_ROLES)
+_SPEAKERS = _ROLES - frozenset(RESULT_ROLES)
 
 
 def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
     """Every rule of the profile that the list breaks, in the order of the messages.
 
     Note:
-        One pass for each family of rules: O(messages + calls).
+        One pass over all, and one for each family of rules: O(messages + calls).
     """
-    found = [
-        Violation("shape", i, m.shape.problem or f"unknown role {m.role!r}")
+    special = [  # of plain talk only the order of roles may be wrong
+        i
         for i, m in enumerate(messages)
-        if m.role not in _ROLES or m.shape.problem
+        if m.shape is not PLAIN_SHAPE or m.calls or m.role not in _SPEAKERS
     ]
-    found += _check_pairs(messages)
+    found = [
+        Violation("shape", i, messages[i].shape.problem or f"unknown role {messages[i].role!r}")
+        for i in special
+        if messages[i].role not in _ROLES or messages[i].shape.problem
+    ]
+    found += _check_pairs(messages, special)
     if profile.system_at_head or profile.user_first or profile.alternate:
         found += _check_roles(messages, profile)
-    found += _check_blocks(messages, profile)
+    found += _check_blocks(messages, special, profile)
     return sorted(found, key=lambda v: v.index)
 
 
@@ -12997,16 +13000,12 @@ def is_visible_turn(message: Message) -> bool:
     return message.role in ("user", "assistant") and not message.calls
 
 
-def _is_plain_speech(message: Message) -> bool:
-    return message.shape is PLAIN_SHAPE and not message.calls and message.role not in RESULT_ROLES
-
-
-def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
+def _check_pairs(messages: Sequence[Message], special: Sequence[int]) -> Iterable[Violation]:
     last, j = len(messages), 0
-    for i, message in enumerate(messages):
-        if i < j or _is_plain_speech(message):
+    for i in special:
+        if i < j:
             continue
-        j = i + 1
+        message, j = messages[i], i + 1
         if message.is_result:
             yield Violation("orphan", i, f"a result without its call {message.answers!r}")
         elif message.shape.legacy_call:
@@ -13065,11 +13064,15 @@ def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Itera
                 )
 
 
-def _check_blocks(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
+def _check_blocks(
+    messages: Sequence[Message], special: Sequence[int], profile: ProviderProfile
+) -> Iterable[Violation]:
     items: set[str] = set()
-    thinking = profile.reasoning_field_with_calls and any(m.shape.reasoning_field for m in messages)
-    for i, message in enumerate(messages):
-        shape = message.shape
+    thinking = profile.reasoning_field_with_calls and any(
+        messages[i].shape.reasoning_field for i in special
+    )
+    for i in special:
+        message, shape = messages[i], messages[i].shape
         if shape is PLAIN_SHAPE and not (thinking and message.calls):
             continue
         for problem in message_problems(
@@ -15634,7 +15637,8 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
     slots, mended = list(body.slots), list(body.mended)
     carried = [] if request.profile.alternate else view.carried
     quoted = [*body.early, *([] if carried else view.carried), *view.quoted, *body.broken]
-    quoted = [a for a in quoted if _has_words(request.messages, a)]
+    messages = request.messages
+    quoted = [a for a in quoted if messages[a.first].text or _has_words(messages, a)]
     slots = _with_blocks(request, view, slots, quoted, carried)
     quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, mended)
@@ -15692,11 +15696,7 @@ def _with_blocks(
 
 def _has_words(messages: Sequence[Message], atom: Atom) -> bool:
     """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
-    for i in atom.indices:
-        message = messages[i]
-        if message.text or message.calls or message.media:
-            return True
-    return False
+    return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
 
 
 def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:

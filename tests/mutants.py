@@ -119,7 +119,11 @@ MUTANTS = [
     ),
     *mutants_of(
         "stages/validity",
-        ("unknown roles", "if m.role not in _ROLES or m.shape.problem", "if m.shape.problem"),
+        (
+            "unknown roles",
+            "if messages[i].role not in _ROLES or messages[i].shape.problem",
+            "if messages[i].shape.problem",
+        ),
         (
             "orphans at the start",
             'yield Violation("orphan", i, f"a result',
@@ -568,7 +572,7 @@ MUTANTS = [
         ),
         (
             "what has no words is not quoted",
-            "quoted = [a for a in quoted if _has_words(request.messages, a)]",
+            "quoted = [a for a in quoted if messages[a.first].text or _has_words(messages, a)]",
             "quoted = list(quoted)",
         ),
         ("broken parts of this turn are quoted", "broken.append(atom)", "pass"),

@@ -151,7 +151,8 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
     slots, mended = list(body.slots), list(body.mended)
     carried = [] if request.profile.alternate else view.carried
     quoted = [*body.early, *([] if carried else view.carried), *view.quoted, *body.broken]
-    quoted = [a for a in quoted if _has_words(request.messages, a)]
+    messages = request.messages
+    quoted = [a for a in quoted if messages[a.first].text or _has_words(messages, a)]
     slots = _with_blocks(request, view, slots, quoted, carried)
     quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, mended)
@@ -209,11 +210,7 @@ def _with_blocks(
 
 def _has_words(messages: Sequence[Message], atom: Atom) -> bool:
     """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
-    for i in atom.indices:
-        message = messages[i]
-        if message.text or message.calls or message.media:
-            return True
-    return False
+    return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
 
 
 def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:

@@ -13,23 +13,29 @@ from eunoe.domain.profile import ProviderProfile
 from eunoe.domain.report import Violation
 
 _ROLES = frozenset(KNOWN_ROLES)
+_SPEAKERS = _ROLES - frozenset(RESULT_ROLES)
 
 
 def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
     """Every rule of the profile that the list breaks, in the order of the messages.
 
     Note:
-        One pass for each family of rules: O(messages + calls).
+        One pass over all, and one for each family of rules: O(messages + calls).
     """
-    found = [
-        Violation("shape", i, m.shape.problem or f"unknown role {m.role!r}")
+    special = [  # of plain talk only the order of roles may be wrong
+        i
         for i, m in enumerate(messages)
-        if m.role not in _ROLES or m.shape.problem
+        if m.shape is not PLAIN_SHAPE or m.calls or m.role not in _SPEAKERS
     ]
-    found += _check_pairs(messages)
+    found = [
+        Violation("shape", i, messages[i].shape.problem or f"unknown role {messages[i].role!r}")
+        for i in special
+        if messages[i].role not in _ROLES or messages[i].shape.problem
+    ]
+    found += _check_pairs(messages, special)
     if profile.system_at_head or profile.user_first or profile.alternate:
         found += _check_roles(messages, profile)
-    found += _check_blocks(messages, profile)
+    found += _check_blocks(messages, special, profile)
     return sorted(found, key=lambda v: v.index)
 
 
@@ -43,16 +49,12 @@ def is_visible_turn(message: Message) -> bool:
     return message.role in ("user", "assistant") and not message.calls
 
 
-def _is_plain_speech(message: Message) -> bool:
-    return message.shape is PLAIN_SHAPE and not message.calls and message.role not in RESULT_ROLES
-
-
-def _check_pairs(messages: Sequence[Message]) -> Iterable[Violation]:
+def _check_pairs(messages: Sequence[Message], special: Sequence[int]) -> Iterable[Violation]:
     last, j = len(messages), 0
-    for i, message in enumerate(messages):
-        if i < j or _is_plain_speech(message):
+    for i in special:
+        if i < j:
             continue
-        j = i + 1
+        message, j = messages[i], i + 1
         if message.is_result:
             yield Violation("orphan", i, f"a result without its call {message.answers!r}")
         elif message.shape.legacy_call:
@@ -111,11 +113,15 @@ def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Itera
                 )
 
 
-def _check_blocks(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
+def _check_blocks(
+    messages: Sequence[Message], special: Sequence[int], profile: ProviderProfile
+) -> Iterable[Violation]:
     items: set[str] = set()
-    thinking = profile.reasoning_field_with_calls and any(m.shape.reasoning_field for m in messages)
-    for i, message in enumerate(messages):
-        shape = message.shape
+    thinking = profile.reasoning_field_with_calls and any(
+        messages[i].shape.reasoning_field for i in special
+    )
+    for i in special:
+        message, shape = messages[i], messages[i].shape
         if shape is PLAIN_SHAPE and not (thinking and message.calls):
             continue
         for problem in message_problems(

@@ -7,6 +7,8 @@ word without a group is matched by its stem as ever.
 
 from __future__ import annotations
 
+from functools import cache
+
 from eunoe.stages.scoring.stemming import stem_english
 
 # Groups are parted by bars; a word may stand in several; the first word names the group.
@@ -138,6 +140,7 @@ cigarette vape quit | weight diet lose slim calorie gym | baby pregnant pregnanc
 """
 
 
+@cache
 def _concept_table() -> dict[str, tuple[str, ...]]:
     table: dict[str, tuple[str, ...]] = {}
     for group in _CONCEPT_GROUPS.split("|"):
@@ -151,25 +154,20 @@ def _concept_table() -> dict[str, tuple[str, ...]]:
     return table
 
 
-_CONCEPTS_OF = _concept_table()
-
-
 def concepts_of(term: str) -> tuple[str, ...]:
     """Labels of the groups that a stem belongs to; labels start with a section sign."""
-    return _CONCEPTS_OF.get(term, ())
+    return _concept_table().get(term, ())
 
 
+@cache
 def _concept_members_table() -> dict[str, tuple[str, ...]]:
     members: dict[str, list[str]] = {}
-    for stem, labels in _CONCEPTS_OF.items():
+    for stem, labels in _concept_table().items():
         for label in labels:
             members.setdefault(label, []).append(stem)
     return {label: tuple(stems) for label, stems in members.items()}
 
 
-_CONCEPT_MEMBERS = _concept_members_table()
-
-
 def concept_members(label: str) -> tuple[str, ...]:
     """Stems of the words of a group; empty for what is no label of a group."""
-    return _CONCEPT_MEMBERS.get(label, ())
+    return _concept_members_table().get(label, ())

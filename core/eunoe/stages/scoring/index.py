@@ -35,7 +35,6 @@ from eunoe.stages.scoring.words import terms_of_text
 
 INDEX_SUBJECT_SHARE = 0.5
 """Pull of the first of two speakers in a question, who is its subject."""
-
 _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
 _INDEX_FLAG_TIME = 2
 _INDEX_FLAG_STANDING = 8
@@ -304,8 +303,9 @@ class RelevanceIndex:
         w, s, start = self.settings.weights, self.settings, len(self._grown)
         if start == len(self):
             return
-        length = np.array(self._length[start:], dtype=np.float64)
-        flags = np.array(self._flags[start:])
+        more = len(self) - start
+        length = np.frombuffer(self._length, np.int32, more, 4 * start).astype(np.float64)
+        flags = np.frombuffer(self._flags, np.int32, more, 4 * start)
         self._grown.extend(
             {
                 "terms": length,
@@ -313,7 +313,7 @@ class RelevanceIndex:
                 "novel": w.novel * np.log1p(self._postings.fresh(start)),
                 "standing": w.standing * ((flags & _INDEX_FLAG_STANDING) != 0),
                 "first_person": w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0),
-                "length": w.length * np.log(np.array(self._tokens[start:], dtype=np.float64)),
-                "tool": w.tool * (np.array(self._role[start:]) == 3),
+                "length": w.length * np.log(np.frombuffer(self._tokens, np.int32, more, 4 * start)),
+                "tool": w.tool * (np.frombuffer(self._role, np.int8, more, start) == 3),
             }
         )

@@ -80,7 +80,8 @@ class TermPostings:
 
     def fresh(self, start: int = 0) -> NDArray[np.float64]:
         """Terms that each message from `start` on was the first to use."""
-        return np.array(self._fresh[start:], dtype=np.float64)
+        fresh = np.frombuffer(self._fresh, np.int32, len(self._fresh) - start, 4 * start)
+        return fresh.astype(np.float64)
 
     def holders(self, term: str, upto: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Messages below `upto` that hold the term, ascending, and how often."""
