@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 173 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a092c75b671eb1477eec3d0776a026ed9a4435ff626b5befe673f53ca337db3a
+# sources sha256 a8dcb6184478a70c8abaeac0431955904ba4cf2d2ede57227bd357a51f021a80
 
 from __future__ import annotations
 
@@ -3932,11 +3932,12 @@ def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float
         Grid of shape (terms, n).
     """
     missing = 1.0 - presence
-    part = np.empty_like(presence)
+    part, scratch = np.empty_like(presence), np.empty_like(presence)
     for steps, share in ((1, reach), (2, reach * reach)):
         same = (segment[steps:] == segment[:-steps]).astype(np.float64)
         np.multiply(share, presence, out=part)
-        other = part[:, :-steps] * same
+        other = scratch[:, steps:]
+        np.multiply(part[:, :-steps], same, out=other)
         missing[:, steps:] *= np.subtract(1.0, other, out=other)
         np.multiply(part[:, steps:], same, out=other)
         missing[:, :-steps] *= np.subtract(1.0, other, out=other)
@@ -4330,11 +4331,12 @@ class TermPostings:
         if not end or not rows_of:
             return TermHits((0,) * len(terms), np.zeros(0, dtype=np.int64), np.zeros(0))
         wanted = np.zeros(len(self._numbers), dtype=np.bool_)
-        slot = np.empty(wanted.size, dtype=np.int32)
         numbers = list(rows_of)
-        wanted[numbers], slot[numbers] = True, range(len(numbers))
+        wanted[numbers] = True
         terms_of = np.frombuffer(self._terms, np.int32, end)
         place = wanted.take(terms_of).nonzero()[0]
+        slot = np.empty(wanted.size, dtype=np.int32)
+        slot[numbers] = range(len(numbers))
         rows = _postings_rows(slot.take(terms_of.take(place)), list(rows_of.values()))
         messages = np.frombuffer(self._message, np.int32, end).take(place)
         counts = np.frombuffer(self._counts, np.int32, end).take(place)

@@ -112,11 +112,12 @@ class TermPostings:
         if not end or not rows_of:
             return TermHits((0,) * len(terms), np.zeros(0, dtype=np.int64), np.zeros(0))
         wanted = np.zeros(len(self._numbers), dtype=np.bool_)
-        slot = np.empty(wanted.size, dtype=np.int32)
         numbers = list(rows_of)
-        wanted[numbers], slot[numbers] = True, range(len(numbers))
+        wanted[numbers] = True
         terms_of = np.frombuffer(self._terms, np.int32, end)
         place = wanted.take(terms_of).nonzero()[0]
+        slot = np.empty(wanted.size, dtype=np.int32)
+        slot[numbers] = range(len(numbers))
         rows = _postings_rows(slot.take(terms_of.take(place)), list(rows_of.values()))
         messages = np.frombuffer(self._message, np.int32, end).take(place)
         counts = np.frombuffer(self._counts, np.int32, end).take(place)

@@ -71,11 +71,12 @@ def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float
         Grid of shape (terms, n).
     """
     missing = 1.0 - presence
-    part = np.empty_like(presence)
+    part, scratch = np.empty_like(presence), np.empty_like(presence)
     for steps, share in ((1, reach), (2, reach * reach)):
         same = (segment[steps:] == segment[:-steps]).astype(np.float64)
         np.multiply(share, presence, out=part)
-        other = part[:, :-steps] * same
+        other = scratch[:, steps:]
+        np.multiply(part[:, :-steps], same, out=other)
         missing[:, steps:] *= np.subtract(1.0, other, out=other)
         np.multiply(part[:, steps:], same, out=other)
         missing[:, :-steps] *= np.subtract(1.0, other, out=other)
