@@ -107,6 +107,22 @@ def _pair_results(planned: list[PlanDict], i: int, ids: Sequence[str]) -> None:
     rest = [b for b in content if not call_of_block(b)] if isinstance(content, list) else content
     planned[i - 1] = {**caller, "content": rest, "tool_calls": [_call(ids[0], "", arguments)]}
     planned[i] = {**planned[i], "role": "tool", "tool_call_id": ids[0]}
+    if only_results(planned[i]["content"]):
+        planned[i]["content"] = [p for b in planned[i]["content"] for p in _parts_of_result(b)]
+
+
+def only_results(content: Any) -> bool:
+    """Whether a content is a list of ``tool_result`` blocks and nothing else."""
+    return isinstance(content, list) and all(
+        isinstance(b, dict) and b.get("type") == "tool_result" for b in content
+    )
+
+
+def _parts_of_result(block: PlanDict) -> list[PlanDict]:
+    """What a result says and shows, at least an empty text."""
+    content = block.get("content")
+    inner = content if isinstance(content, list) else [content or ""]
+    return [_part_of(part) for part in inner] or [{"type": "text", "text": ""}]
 
 
 def is_typed_by_a_person(message: BaseMessage) -> bool:

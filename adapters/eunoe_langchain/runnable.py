@@ -25,7 +25,7 @@ from langchain_core.runnables import (
 )
 from pydantic import ConfigDict, Field, field_validator
 
-from eunoe import Report
+from eunoe import BudgetError, Report
 from eunoe_langchain.counters import check_counter
 from eunoe_langchain.graph_state import hook_update, messages_of_state
 from eunoe_langchain.inputs import to_messages
@@ -204,8 +204,12 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         """
         self._check_keywords(kwargs)
         watch = PlanWatch(thread=thread_name(config), looks_only=True)
-        options = self._options(**kwargs, on_overflow="keep", watch=watch)
-        return plan(to_messages(input), options).report
+        messages = to_messages(input)
+        try:
+            return plan(messages, self._options(**kwargs, watch=watch)).report
+        except BudgetError:
+            kept = self._options(**kwargs, on_overflow="keep", watch=watch)
+            return plan(messages, kept).report
 
     def drain(self) -> None:
         """Wait until what is done behind the answers is done: embedding, and summaries.

@@ -8,13 +8,14 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from eunoe import Placement
+from eunoe import Fate, Placement
 from eunoe.domain.nesting import json_text
 from eunoe.wire.rewriting import without_half_characters
-from eunoe_langchain.reading import SOURCE_MARK, PlanDict, results_in
+from eunoe_langchain.reading import SOURCE_MARK, PlanDict, only_results, results_in
 
 MARK = "eunoe"
 _SUMMARY_FATES = ("gist", "summarised")
+_SHORTER = (Fate.GIST, Fate.STUB)
 
 
 def write_back(
@@ -45,10 +46,12 @@ def write_back(
 
 
 def _placed(message: BaseMessage, before: PlanDict, placement: Placement) -> BaseMessage:
-    if not placement.changed or results_in(message):
+    if not placement.changed:
         return message
     after = placement.message.get("content")
-    if isinstance(message, AIMessage) or after is before["content"] or after == before["content"]:
+    if results_in(message):
+        changes = _results_back(message, after) if placement.fate in _SHORTER else {}
+    elif isinstance(message, AIMessage) or after is before["content"] or after == before["content"]:
         changes = _without_halves(message)  # ids in another form are the integration's business
     else:
         changes = {"content": _content_back(message, before["content"], after)}
@@ -67,6 +70,15 @@ def _without_halves(message: BaseMessage) -> dict[str, Any]:
     fields = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs", "name")
     mended = {name: without_half_characters(getattr(message, name, None)) for name in fields}
     return {name: value for name, value in mended.items() if value != getattr(message, name, None)}
+
+
+def _results_back(message: BaseMessage, after: Any) -> dict[str, Any]:
+    """Shortened results in the blocks that they came in: all that is left goes to the first."""
+    if not only_results(message.content) or not isinstance(after, list):
+        return {}
+    first, *others = message.content
+    left = [part for part in after if isinstance(part, dict)]
+    return {"content": [{**first, "content": left}, *({**b, "content": ""} for b in others)]}
 
 
 def _content_back(message: BaseMessage, before: Any, after: Any) -> Any:

@@ -178,8 +178,12 @@ def _leave_out_steps(
 
 
 def _says_something_as_user(request: Request, atom: Atom) -> bool:
+    """Whether a user speaks in the atom, or its pictures are the newest that a user shows."""
     users = {i for i in atom.indices if request.messages[i].role == "user"}
-    return not users.issubset(_shown_pictures(request, atom))
+    if not users.issubset(_shown_pictures(request, atom)):
+        return True
+    behind = range(max(users, default=len(request.messages)) + 1, len(request.messages))
+    return bool(users) and not any(request.messages[i].role == "user" for i in behind)
 
 
 def _holds_reasoning(message: Message) -> bool:

@@ -58,7 +58,7 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         answers=answers,
         pieces=() if isinstance(content, str) else _part_pieces(parts),
         reasoning=reasoning if isinstance(reasoning := raw.get("reasoning_content"), str) else "",
-        media=tuple(kind for p in parts if (kind := _media_kind(p)) is not None),
+        media=_media_of(parts),
         parts=() if isinstance(content, str) else tuple(_block_type(p) for p in parts),
         shape=_read_shape(raw, parts, calls, text),
         content_digest=_content_digest(raw),
@@ -122,11 +122,25 @@ def _media_kind(part: Mapping[str, Any]) -> MediaKind | None:
     return "file" if "file" in kind or "document" in kind else None
 
 
+def _media_of(parts: list[Mapping[str, Any]]) -> tuple[MediaKind, ...]:
+    """The kinds of what is no text, inside results too."""
+    kinds: list[MediaKind] = []
+    for part in parts:
+        if _block_type(part) == "tool_result":
+            kinds += _media_of(_content_parts(part.get("content")))
+        elif (kind := _media_kind(part)) is not None:
+            kinds.append(kind)
+    return tuple(kinds)
+
+
 def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
     """What a model reads of each part; calls and media are counted elsewhere."""
     pieces: list[str] = []
     for part in parts:
         if _block_type(part) in CALL_BLOCK_TYPES or _media_kind(part) is not None:
+            continue
+        if _block_type(part) == "tool_result":
+            pieces += _part_pieces(_content_parts(part.get("content")))
             continue
         texts = [part.get(k) for k in ("text", "thinking", "reasoning", "refusal")]
         if any(isinstance(t, str) for t in texts):

@@ -207,6 +207,43 @@ def test_results_in_user_messages_stay_with_their_calls():
         assert [k + 1 for k in places_left if k % 4 == 1] == [k for k in places_left if k % 4 == 2]
 
 
+@pytest.mark.parametrize("ids", ["a", "ab"])
+@pytest.mark.parametrize("overflow", ["raise", "truncate"])
+def test_results_in_user_messages_of_a_running_turn_are_shortened_in_their_blocks(ids, overflow):
+    def step(k, text):
+        use = [{"type": "tool_use", "id": f"{c}{k}", "name": "look", "input": {}} for c in ids]
+        got = [{"type": "tool_result", "tool_use_id": f"{c}{k}", "content": text} for c in ids]
+        return [AIMessage(use), human(got)]
+
+    words = "many words " * 100
+    chat = [human("look at it"), *(m for k in range(5) for m in step(k, words))]
+    optimizer = HistoryOptimizer(max_tokens=1_100, profile="anthropic", on_overflow=overflow)
+    before = copy.deepcopy(chat)
+    out = optimizer.invoke(chat)
+    assert chat == before
+    assert approximate_tokens(out) <= 1_100
+    assert same_objects([out[0], *out[1::2]], [chat[0], *chat[1::2]])
+    assert [type(m) for m in out] == [type(m) for m in chat]
+    shortened = [m for m, own in zip(out, chat, strict=True) if m is not own]
+    assert len(shortened) >= 3
+    for message in shortened:
+        blocks = message.content
+        assert [b["tool_use_id"][0] for b in blocks] == list(ids)
+        assert "elided" in str(blocks[0]) or "left out" in str(blocks[0])
+        assert all(b["content"] == "" for b in blocks[1:])
+    report = optimizer.explain(chat)
+    assert report.tokens_after <= 1_100
+    assert report.truncated
+
+
+def test_a_picture_in_a_result_block_has_its_price():
+    shown = {"type": "image", "source": {"type": "base64", "data": "QUJD" * 500}}
+    use = [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]
+    got = [{"type": "tool_result", "tool_use_id": "a", "content": [shown]}]
+    size = approximate_tokens([human("q"), AIMessage(use), human(got)])
+    assert 765 < size < 820
+
+
 def test_flags_in_messages_are_text_unless_asked_for():
     chat = [human("!pin remember the milk"), ai("ok"), human("!full ?")]
     assert same_objects(fit(chat, 1_000), chat)

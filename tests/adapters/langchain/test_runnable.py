@@ -231,6 +231,18 @@ def test_it_has_a_schema_and_a_place_in_the_graph(model):
     assert TIGHT.with_config(run_name="memory").get_name() != ""
 
 
+@pytest.mark.parametrize("overflow", ["raise", "truncate"])
+def test_explain_tells_of_the_turn_as_it_is_sent(overflow):
+    """Not of one that is kept whole, unless nothing else is left."""
+    question = [HumanMessage("look " + "word " * 400)]
+    optimizer = HistoryOptimizer(max_tokens=200, on_overflow=overflow)
+    report = optimizer.explain(question)
+    assert (report.infeasible is not None) is (overflow == "raise")
+    if overflow == "truncate":
+        assert report.truncated
+        assert report.tokens_after <= 200
+
+
 def test_explain_says_what_became_of_each_message():
     report = TIGHT.explain(HISTORY)
     assert [d.index for d in report.decisions] == list(range(18))

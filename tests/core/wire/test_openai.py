@@ -292,3 +292,20 @@ def test_a_call_is_something_even_without_text():
     assert read_message(calling("a")).shape.substance == 2
     for field in ({"function_call": {"name": "f"}}, {"refusal": "no"}, {"audio": {"id": "x"}}):
         assert read_message({"role": "assistant", "content": None, **field}).shape.substance == 2
+
+
+def test_a_result_block_is_read_by_what_it_says_and_shows():
+    shown = {"type": "image", "source": {"type": "base64", "data": "QUJD" * 900}}
+    blocks = [
+        {"type": "tool_result", "tool_use_id": "a", "content": "17 rows"},
+        {
+            "type": "tool_result",
+            "tool_use_id": "b",
+            "content": [{"type": "text", "text": "x"}, shown],
+        },
+        {"type": "tool_result", "tool_use_id": "c"},
+    ]
+    message = read_message({"role": "user", "content": blocks})
+    assert message.pieces == ("17 rows", "x")
+    assert message.media == ("image",)
+    assert message.text == ""
