@@ -514,8 +514,7 @@ MUTANTS = [
             "if not lost or built.tokens <= (request.allowed or 0):",
             "if True:",
         ),
-        ("the task stays", " and start not in a.indices and", " and"),
-        ("systems stay", "if not a.system and start", "if start"),
+        ("systems stay", "if not a.system and not", "if not"),
         ("what users say stays", " and not _says_something_as_user(request, a)", ""),
     ),
     *mutants_of(

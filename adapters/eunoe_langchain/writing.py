@@ -76,7 +76,8 @@ def _results_back(message: BaseMessage, after: Any) -> dict[str, Any]:
     """Shortened results in the blocks that they came in: all that is left goes to the first."""
     if not only_results(message.content) or not isinstance(after, list):
         return {}
-    first, *others = message.content
+    blocks: list[Any] = list(message.content)
+    first, *others = blocks
     left = [part for part in after if isinstance(part, dict)]
     return {"content": [{**first, "content": left}, *({**b, "content": ""} for b in others)]}
 

@@ -163,7 +163,7 @@ def _leave_out_steps(
     steps = [
         a
         for a in request.current_atoms[:-1]
-        if not a.system and start not in a.indices and not _says_something_as_user(request, a)
+        if not a.system and not _says_something_as_user(request, a)
     ]
     saved = {max(a.indices): sum(sizes[i - start] for i in a.indices) for a in steps}
     by_end = {max(a.indices): a for a in steps}

@@ -53,6 +53,10 @@ def test_one_of_two_results_may_be_late():
         pytest.param([*LATE[:4], result("a", "18 rows")], id="two results of the id"),
         pytest.param([result("a"), user("q"), calling("a"), user("r")], id="before the call"),
         pytest.param([user("q"), calling("a"), result("a"), user("r"), result("a")], id="answered"),
+        pytest.param(
+            [user("q"), calling("a"), user("r"), {"role": "function", "name": "a", "content": "x"}],
+            id="of a function",
+        ),
     ],
 )
 def test_what_may_be_of_another_call_is_not_moved(chat):

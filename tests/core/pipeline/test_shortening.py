@@ -103,6 +103,65 @@ def test_a_long_result_with_a_picture_is_clipped_in_its_text(size):
     assert 500 < count(sent) - 765 < 740 + size
 
 
+@pytest.mark.parametrize("low", [0.4, 0.6, 0.8])
+def test_stubs_are_made_down_to_the_low_mark_and_no_further(low):
+    """At the first request that is too large, and at none before; a stub stays from then on."""
+    chat = [SYSTEM, user("the task"), *loop(20, size=60)]
+    head, before = count_list([SYSTEM]), []
+    for stop in range(4, len(chat) + 1, 2):
+        answer = ask(chat[:stop], 1000, low_water=low)
+        stubs = [d.index for d in answer.report.decisions if d.fate is Fate.STUB]
+        results = sum(m["role"] == "tool" for m in chat[:stop])
+        if len(before) < len(stubs) < results - 1:
+            mark = head + int((1000 - head) * low)
+            assert count_list(sent_by(answer)) <= mark
+            saved = count(chat[stubs[-1]]) - count(sent_by(answer)[stubs[-1]])
+            assert count_list(sent_by(answer)) + saved > mark
+            assert len(before) > 0 or count_list(chat[:stop]) > 1000 >= count_list(chat[: stop - 2])
+        before = stubs
+    assert before
+
+
+def test_a_turn_that_is_kept_is_kept_whole():
+    chat = [user("the task"), *loop(6)]
+    answer = ask(chat, 1500, on_overflow="keep")
+    assert all(a is b for a, b in zip(sent_by(answer), chat, strict=True))
+    assert answer.report.infeasible is not None
+
+
+def test_what_is_a_stub_is_not_clipped_and_the_largest_result_is_first():
+    ids = ["p", "q", "r"]
+    newest = [
+        calling(*ids),
+        result("p", "a " * 90),
+        result("q", "b " * 3000),
+        result("r", "c " * 90),
+    ]
+    sent = sent_by(ask([user("look"), *loop(3), *newest], 900))
+    old = [m["content"] for m in sent[2:8:2]]
+    assert all(text.startswith("[result elided to save room") for text in old)
+    assert (sent[-3], sent[-1]) == (newest[1], newest[3])
+    assert "characters left out" in sent[-2]["content"]
+
+
+def test_the_text_between_sources_stays_while_sources_are_shortened():
+    facts = "fact " * 900
+    asked = (
+        f"<source id='1'>{facts}</source>\nMind this.\n<source id='2'>{facts}</source>\nWhat is it?"
+    )
+    text = said(sent_by(ask([user(asked)], 400, on_overflow="truncate"))[0])
+    assert "</source>\nMind this.\n<source id='2'>" in text
+    found = said(sent_by(ask([user("look"), calling("a"), result("a", asked)], 400))[2])
+    assert "</source>\nMind this.\n<source id='2'>" in found
+
+
+def test_a_system_message_between_steps_stays():
+    note = {"role": "system", "content": "[memory] x"}
+    sent = sent_by(ask([user("look"), *loop(2), note, *loop(60, size=60)], 600))
+    assert len(sent) < 40
+    assert note in sent
+
+
 @pytest.mark.parametrize("shown", [False, True])
 def test_the_newest_step_is_never_left_out(shown):
     """The model has not seen it yet: rather the request does not fit."""
