@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 173 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a8dcb6184478a70c8abaeac0431955904ba4cf2d2ede57227bd357a51f021a80
+# sources sha256 05db22241d3d21f046d166fe9453164a83607d56b9babd310233181bb8b09879
 
 from __future__ import annotations
 
@@ -3098,7 +3098,7 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         answers=answers,
         pieces=() if isinstance(content, str) else _part_pieces(parts),
         reasoning=reasoning if isinstance(reasoning := raw.get("reasoning_content"), str) else "",
-        media=tuple(kind for p in parts if (kind := _media_kind(p)) is not None),
+        media=_media_of(parts),
         parts=() if isinstance(content, str) else tuple(_block_type(p) for p in parts),
         shape=_read_shape(raw, parts, calls, text),
         content_digest=_content_digest(raw),
@@ -3162,11 +3162,25 @@ def _media_kind(part: Mapping[str, Any]) -> MediaKind | None:
     return "file" if "file" in kind or "document" in kind else None
 
 
+def _media_of(parts: list[Mapping[str, Any]]) -> tuple[MediaKind, ...]:
+    """The kinds of what is no text, inside results too."""
+    kinds: list[MediaKind] = []
+    for part in parts:
+        if _block_type(part) == "tool_result":
+            kinds += _media_of(_content_parts(part.get("content")))
+        elif (kind := _media_kind(part)) is not None:
+            kinds.append(kind)
+    return tuple(kinds)
+
+
 def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
     """What a model reads of each part; calls and media are counted elsewhere."""
     pieces: list[str] = []
     for part in parts:
         if _block_type(part) in CALL_BLOCK_TYPES or _media_kind(part) is not None:
+            continue
+        if _block_type(part) == "tool_result":
+            pieces += _part_pieces(_content_parts(part.get("content")))
             continue
         texts = [part.get(k) for k in ("text", "thinking", "reasoning", "refusal")]
         if any(isinstance(t, str) for t in texts):
@@ -19594,7 +19608,7 @@ def _leave_out_steps(
     steps = [
         a
         for a in request.current_atoms[:-1]
-        if not a.system and start not in a.indices and not _says_something_as_user(request, a)
+        if not a.system and not _says_something_as_user(request, a)
     ]
     saved = {max(a.indices): sum(sizes[i - start] for i in a.indices) for a in steps}
     by_end = {max(a.indices): a for a in steps}
@@ -19609,8 +19623,12 @@ def _leave_out_steps(
 
 
 def _says_something_as_user(request: Request, atom: Atom) -> bool:
+    """Whether a user speaks in the atom, or its pictures are the newest that a user shows."""
     users = {i for i in atom.indices if request.messages[i].role == "user"}
-    return not users.issubset(_shown_pictures(request, atom))
+    if not users.issubset(_shown_pictures(request, atom)):
+        return True
+    behind = range(max(users, default=len(request.messages)) + 1, len(request.messages))
+    return bool(users) and not any(request.messages[i].role == "user" for i in behind)
 
 
 def _holds_reasoning(message: Message) -> bool:
