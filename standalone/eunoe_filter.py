@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 173 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 05db22241d3d21f046d166fe9453164a83607d56b9babd310233181bb8b09879
+# Made of 174 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 a8d2b952dd83994162a37e760f668014938d7670d6f56585c63ffa8027f53a83
 
 from __future__ import annotations
 
@@ -4267,6 +4267,21 @@ class TermHits:
         return slice(self.ends[place - 1] if place else 0, self.ends[place])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TermUses:
+    """Some postings, one entry for each.
+
+    Attributes:
+        terms: Numbers of the terms, shape (postings,).
+        messages: Which message holds it, same shape.
+        counts: How often it does, same shape.
+    """
+
+    terms: NDArray[np.int32]
+    messages: NDArray[np.int32]
+    counts: NDArray[np.float64]
+
+
 class TermPostings:
     """Which message holds which term how often; append only.
 
@@ -4286,6 +4301,8 @@ class TermPostings:
         self._fresh = array("i")
         self._holders = np.zeros(0, dtype=np.int32)
         self._counted = 0
+        self._summed = np.zeros(0)
+        self._summed_upto = 0
 
     def __len__(self) -> int:
         return len(self._fresh)
@@ -4355,6 +4372,52 @@ class TermPostings:
         messages = np.frombuffer(self._message, np.int32, end).take(place)
         counts = np.frombuffer(self._counts, np.int32, end).take(place)
         return _postings_hits(rows, messages, counts, len(terms))
+
+    def numbers_of(self, terms: Sequence[str]) -> list[int]:
+        """Numbers of the terms that some message holds."""
+        return [number for t in terms if (number := self._numbers.get(t)) is not None]
+
+    def uses_in(self, places: Sequence[int]) -> TermUses:
+        """All terms of some messages, message after message."""
+        first = np.array([self._ends[i - 1] if i else 0 for i in places], dtype=np.int64)
+        many = np.array([self._ends[i] for i in places], dtype=np.int64) - first
+        before = np.cumsum(many) - many
+        return self._uses(np.repeat(first - before, many) + np.arange(int(many.sum())))
+
+    def uses_of(self, numbers: NDArray[np.int64], upto: int) -> TermUses:
+        """All holders below `upto` of the terms with some numbers, ascending by message."""
+        wanted = np.zeros(len(self._numbers), dtype=np.bool_)
+        wanted[numbers] = True
+        terms = np.frombuffer(self._terms, np.int32, self._ends[upto - 1] if upto else 0)
+        return self._uses(np.flatnonzero(wanted.take(terms)))
+
+    def _uses(self, places: NDArray[np.int64]) -> TermUses:
+        return TermUses(
+            np.frombuffer(self._terms, np.int32).take(places),
+            np.frombuffer(self._message, np.int32).take(places),
+            np.frombuffer(self._counts, np.int32).take(places).astype(np.float64),
+        )
+
+    def added_up(self, part: NDArray[np.float64], upto: int) -> NDArray[np.float64]:
+        """For each term the parts of its holders below `upto`, added up in order, shape (terms,).
+
+        Args:
+            part: What each message counts as a holder, shape (upto,); the same at each call, since
+                the sums over all messages are kept and only grow.
+        """
+        known, size = (self._summed, self._summed_upto) if upto == len(self) else (None, 0)
+        sums = np.zeros(len(self._numbers))
+        if known is not None:
+            sums[: known.size] = known
+        start = self._ends[size - 1] if size else 0
+        more = (self._ends[upto - 1] if upto else 0) - start
+        if more:
+            terms = np.frombuffer(self._terms, np.int32, more, 4 * start)
+            messages = np.frombuffer(self._message, np.int32, more, 4 * start)
+            np.add.at(sums, terms, part.take(messages))
+        if upto == len(self):
+            self._summed, self._summed_upto = sums, upto
+        return sums
 
 
 def _postings_rows(
@@ -4502,6 +4565,7 @@ class SignalWeights:
         segment: Share of the question's weight that occurs in the segment.
         kind: Share of the question's thesaurus groups that the message touches.
         kind_around: idf sum over 5 of the groups touched nearby.
+        feedback: What the message shares with those that answer best so far.
         speaker: Message of the one speaker who is meant (minus for the others).
         user: Message of the user in a chat with an assistant.
         when: Time words for a "when".
@@ -4524,6 +4588,7 @@ class SignalWeights:
     segment: float = 1.0
     kind: float = 1.5
     kind_around: float = 1.5
+    feedback: float = 0.5
     speaker: float = 1.5
     user: float = 1.5
     when: float = 1.0
@@ -4551,6 +4616,9 @@ class ScoringSettings:
         reach: Messages on each side that form the surroundings.
         max_terms: Terms of the question that are used (the rarest).
         max_groups: Thesaurus groups of the question that are used (the rarest).
+        feedback_messages: Best messages whose words are looked for elsewhere.
+        feedback_terms: Words of theirs that are used.
+        feedback_near: How much a neighbour's words of this kind count for a message, 0 to 1.
         date_falloff: Days after which a date's pull falls to 1/e.
         vector_near: How much the likeness of a neighbour counts for a message, 0 to 1.
         vector_share: Share of all log-odds that counts where there are embeddings: words and
@@ -4568,6 +4636,9 @@ class ScoringSettings:
     reach: int = 6
     max_terms: int = 32
     max_groups: int = 16
+    feedback_messages: int = 20
+    feedback_terms: int = 40
+    feedback_near: float = 0.3
     date_falloff: float = 7.0
     vector_near: float = 0.1
     vector_share: float = 0.75
@@ -4610,7 +4681,7 @@ class EvidenceView:
         self.size = int(length.shape[0])
         self.segment = segment
         self.norm = length_norm(length, s.k1, s.b, s.mean_length) if norm is None else norm
-        self._postings = postings
+        self.postings = postings
         self._length = length
         self._around: Surroundings | None = None
         self._place: dict[str, int] = {}
@@ -4629,7 +4700,7 @@ class EvidenceView:
         """Look up the terms of a question, and the groups that they belong to."""
         groups = [group for term in terms for group in concepts_of(term)]
         asked = list(dict.fromkeys((*terms, *groups)))
-        hits = self._postings.gather(asked, self.size)
+        hits = self.postings.gather(asked, self.size)
         parts = np.minimum(1.0, self.settings.k1 / self.norm.take(hits.messages))
         holders = np.zeros(len(asked))
         start = 0
@@ -4749,6 +4820,104 @@ def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[
         "kind": w.kind * own,
         "kind_around": (w.kind_around / EVIDENCE_IDF_UNIT) * around,
     }
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.feedback: Words that the best answers share: what the question did not say, but its answers do.
+
+_RN = 0.5
+
+
+FEEDBACK_COMMON = 0.2
+FEEDBACK_FEW = 5.0
+"""Words that more messages hold, and a larger share of all, say nothing about a matter."""
+
+
+def feedback_column(
+    view: EvidenceView,
+    score: NDArray[np.float64],
+    evidence: NDArray[np.float64],
+    asked: Sequence[str],
+) -> NDArray[np.float64] | None:
+    """What each message has in common with the messages that answer best so far.
+
+    The best messages, at most ``feedback_messages``, count ``p_i``, in proportion to the root of
+    their odds. A term that was not asked for counts ``w_t = idf_t sum_i p_i s_ti`` with the
+    saturated presence ``s``; the ``feedback_terms`` of most weight are kept, common ones apart, and
+    divided by the largest. A message holds ``x_i = sum_t w_t idf_t s_ti / 5``, and counts
+    ``sqrt(h_i) x_i + h_i sum_d a^d (x_{i-d} + x_{i+d})`` for d of 1 and 2 inside a segment. What it
+    taught itself is left out of the first part. ``h_i`` is 1 for a short message and falls with
+    length: a long one has words in common with anything, and does not lean on those beside it.
+
+    Args:
+        view: The messages.
+        score: Log-odds so far, shape (n,).
+        evidence: Above 0 where something in the question speaks for a message, shape (n,); others
+            teach nothing.
+        asked: Terms of the question.
+
+    Returns:
+        Shape (n,), at least 0, the weight of the signal applied; None where nothing is shared.
+
+    Source of formula: relevance models (Lavrenko and Croft, 2001), with idf as in Rocchio's rule.
+    """
+    s, postings = view.settings, view.postings
+    known = np.flatnonzero(evidence > 0.0)
+    if s.weights.feedback <= 0.0 or not known.size:
+        return None
+    best = known[_largest(score[known], s.feedback_messages)]
+    trust = np.zeros(view.size)
+    trust[best] = np.exp(0.5 * (score[best] - score[best].max()))
+    trust /= trust.sum()
+    short = np.minimum(1.0, s.k1 / view.norm)
+    taught = postings.uses_in(best.tolist())
+    said = trust.take(taught.messages) * _presence(view, taught)
+    weight = np.bincount(taught.terms, said)
+    weight[[number for number in postings.numbers_of(asked) if number < weight.size]] = 0.0
+    common = max(FEEDBACK_FEW, FEEDBACK_COMMON * view.size)
+    holders = postings.added_up(short, view.size)[: weight.size]
+    kept = np.flatnonzero((weight > 0.0) & (holders <= common))
+    idf = inverse_frequency(holders[kept], view.size)
+    if not kept.size:
+        return None
+    chosen = _largest(idf * weight[kept], s.feedback_terms)
+    kept, idf = kept[chosen], idf[chosen]
+    worth = idf * weight[kept]
+    shared = postings.uses_of(kept, view.size)
+    place = kept.searchsorted(shared.terms)
+    presence = _presence(view, shared)
+    idf = idf.take(place)
+    gain = idf * presence / (float(worth.max()) * EVIDENCE_IDF_UNIT)
+    worth = worth.take(place)
+    own = np.maximum(0.0, worth - idf * presence * trust.take(shared.messages))
+    held = np.bincount(shared.messages, worth * gain, view.size).astype(np.float64)
+    column = np.sqrt(short) * np.bincount(shared.messages, own * gain, view.size)
+    return np.asarray(s.weights.feedback * (column + short * _beside(view, held)))
+
+
+def _presence(view: EvidenceView, uses: TermUses) -> NDArray[np.float64]:
+    return term_presence(uses.counts, view.norm.take(uses.messages))
+
+
+def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Places of the largest values, ascending; the first among equals."""
+    if values.size <= most:
+        return np.arange(values.size)
+    edge = np.partition(values, values.size - most)[values.size - most]
+    places = np.flatnonzero(values >= edge)
+    order = np.argsort(-values[places], kind="stable")[:most]
+    return np.sort(places[order])
+
+
+def _beside(view: EvidenceView, held: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the two messages before and after hold."""
+    beside = np.zeros(held.shape)
+    near = view.settings.feedback_near
+    for steps, share in ((1, near), (2, near * near)):
+        same = share * (view.segment[steps:] == view.segment[:-steps])
+        beside[steps:] += same * held[:-steps]
+        beside[:-steps] += same * held[steps:]
+    return beside
 
 
 # --------------------------------------------------------------------------------------------------
@@ -5226,6 +5395,10 @@ class RelevanceIndex:
         score = np.zeros(n)
         for part in parts.values():
             score += part
+        feedback = feedback_column(view, score, evidence, query.terms)
+        if feedback is not None:
+            parts["feedback"] = feedback
+            score += feedback
         share = self.settings.vector_share if "vector" in parts else 1.0
         against = share * (self.settings.offset - score)
         odds = np.exp(np.minimum(np.maximum(against, -500.0), 500.0))
@@ -14698,7 +14871,9 @@ _LIFT_RARE = 4
 _LIFT_SHORT = 40
 _LIFT_REPEATED = 0.05
 _LIFT_PRONOUN = 8.0
+_LIFT_CHAIN = 16.0
 _LIFT_MOST_OF_IT = 0.5
+_LIFT_ALL_OF_IT = 0.9
 _LIFT_NOW = re.compile(
     r"\b(?:now|currently|current|latest|at the moment|these days|by now|jetzt|aktuell\w*|derzeit"
     r"|inzwischen|ahora|actual\w*|maintenant|agora|adesso|attual\w*|сейчас|теперь)\b"
@@ -14728,7 +14903,7 @@ def lift_by_cues(
     if _LIFT_NOW.search(asked):
         history = answer.profile.cues & CUE_HISTORY or _LIFT_BEFORE.search(asked)
         lifted = _newer_first(transcript, answer, look, lifted, history=bool(history))
-    if answer.profile.cues & CUE_ANAPHOR and not query.entities:
+    if _leans_on_pronoun(query, answer):
         lifted = _meant_by_pronoun(transcript, query, answer, lifted)
     return _second_hop(transcript, answer, look, lifted)
 
@@ -14784,13 +14959,24 @@ def _newer_first(
     return discount_superseded(values, overtaken, share=1.0 - _LIFT_REPEATED)
 
 
+def _leans_on_pronoun(query: TextAnalysis, answer: Relevance) -> bool:
+    """Whether a question has a pronoun and no name; the capital of "¿Cuándo" makes none."""
+    named = any(name not in WORD_QUESTIONS for name in query.entities)
+    return answer.profile.cues & CUE_ANAPHOR != 0 and not named
+
+
 def _meant_by_pronoun(
     transcript: Transcript,
     query: TextAnalysis,
     answer: Relevance,
     values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Raise what shares a word with the question and names what the pronoun may stand for."""
+    """Raise what says most of the question and names what the pronoun may stand for.
+
+    Without "most" a question with words enough of its own ("how long did I work on those sheets?")
+    would raise every message that names something recent. The more there is that the pronoun may
+    stand for, the less each counts: it stands for one of them.
+    """
     size = len(values)
     turns = transcript.turn_of_message.view()[:size].tolist()
     recent = _recent_entities(transcript, turns)
@@ -14798,14 +14984,18 @@ def _meant_by_pronoun(
         return values
     mentions = _mentions_of(transcript, recent, size)
     weights = ghost_weights(query.asked, (), mentions, turns)
-    near = answer.signals.get("hits")
-    if near is None or not weights:
+    asked = dict(answer.profile.weights)
+    least = _LIFT_MOST_OF_IT * sum(asked.values())
+    rare = {name: w for name, w in weights.items() if len(mentions[name]) <= _LIFT_RARE}
+    if not asked or not rare:
         return values
+    scale = _LIFT_PRONOUN / max(1.0, sum(rare.values()))
     lifted = values.copy()
-    for name, weight in weights.items():
-        for i in mentions[name] if len(mentions[name]) <= _LIFT_RARE else ():
-            if near[i] > 0.0:
-                lifted[i] = max(lifted[i], _raised(values[i], _LIFT_PRONOUN * weight))
+    for name, weight in rare.items():
+        for i in mentions[name]:
+            held = asked.keys() & set(transcript.entries[i].analysed().terms)
+            if held and sum(asked[t] for t in sorted(held)) >= least:
+                lifted[i] = max(lifted[i], _raised(values[i], scale * weight))
     return lifted
 
 
@@ -14861,7 +15051,9 @@ def _second_hop(
         return values
     lifted = values.copy()
     for seed, place in _tied_by_rare_words(transcript, seeds, weights, size):
-        lifted[place] = max(lifted[place], 0.9 * values[seed])
+        lifted[place] = max(
+            lifted[place], min(0.9 * values[seed], _raised(values[place], _LIFT_CHAIN))
+        )
     return lifted
 
 
@@ -14871,7 +15063,10 @@ def _tied_by_rare_words(
     weights: Mapping[str, float],
     size: int,
 ) -> list[tuple[int, int]]:
-    """Seeds, each with a short message that shares a rare word and holds what it lacks."""
+    """Seeds, each with a short message that shares a rare word and holds what it lacks.
+
+    Together they hold nearly all of the question: two messages that only share a name are no chain.
+    """
     pairs = [
         (seed, term)
         for seed in seeds
@@ -14879,13 +15074,15 @@ def _tied_by_rare_words(
         if term not in weights
     ]
     found: list[tuple[int, int]] = []
+    least = _LIFT_ALL_OF_IT * sum(weights.values())
     holders = transcript.index.rare_holders([term for _, term in pairs], size, _LIFT_RARE)
     for seed, term in pairs:
-        missing = weights.keys() - seeds[seed]
         for place in holders.get(term, ()):
             other = transcript.entries[place].analysed()
-            short = other.length <= _LIFT_SHORT
-            if place != seed and short and not missing.isdisjoint(other.terms):
+            added = (weights.keys() & set(other.terms)) - seeds[seed]
+            if place == seed or not added or other.length > _LIFT_SHORT:
+                continue
+            if sum(weights[t] for t in sorted(added | seeds[seed])) >= least:
                 found.append((seed, place))
     return found
 

@@ -15,6 +15,7 @@ from eunoe.pipeline.transcript import Transcript
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.cues import CUE_ANAPHOR, CUE_HISTORY
 from eunoe.stages.scoring.profile import Relevance
+from eunoe.stages.scoring.word_tables import WORD_QUESTIONS
 from eunoe.stages.scoring.words import terms_of_text
 from eunoe.stages.selection.ordering import largest_places
 from eunoe.stages.structure.ghost import GHOST_TURNS, ghost_weights
@@ -27,7 +28,9 @@ _LIFT_RARE = 4
 _LIFT_SHORT = 40
 _LIFT_REPEATED = 0.05
 _LIFT_PRONOUN = 8.0
+_LIFT_CHAIN = 16.0
 _LIFT_MOST_OF_IT = 0.5
+_LIFT_ALL_OF_IT = 0.9
 _LIFT_NOW = re.compile(
     r"\b(?:now|currently|current|latest|at the moment|these days|by now|jetzt|aktuell\w*|derzeit"
     r"|inzwischen|ahora|actual\w*|maintenant|agora|adesso|attual\w*|сейчас|теперь)\b"
@@ -57,7 +60,7 @@ def lift_by_cues(
     if _LIFT_NOW.search(asked):
         history = answer.profile.cues & CUE_HISTORY or _LIFT_BEFORE.search(asked)
         lifted = _newer_first(transcript, answer, look, lifted, history=bool(history))
-    if answer.profile.cues & CUE_ANAPHOR and not query.entities:
+    if _leans_on_pronoun(query, answer):
         lifted = _meant_by_pronoun(transcript, query, answer, lifted)
     return _second_hop(transcript, answer, look, lifted)
 
@@ -113,13 +116,24 @@ def _newer_first(
     return discount_superseded(values, overtaken, share=1.0 - _LIFT_REPEATED)
 
 
+def _leans_on_pronoun(query: TextAnalysis, answer: Relevance) -> bool:
+    """Whether a question has a pronoun and no name; the capital of "¿Cuándo" makes none."""
+    named = any(name not in WORD_QUESTIONS for name in query.entities)
+    return answer.profile.cues & CUE_ANAPHOR != 0 and not named
+
+
 def _meant_by_pronoun(
     transcript: Transcript,
     query: TextAnalysis,
     answer: Relevance,
     values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Raise what shares a word with the question and names what the pronoun may stand for."""
+    """Raise what says most of the question and names what the pronoun may stand for.
+
+    Without "most" a question with words enough of its own ("how long did I work on those sheets?")
+    would raise every message that names something recent. The more there is that the pronoun may
+    stand for, the less each counts: it stands for one of them.
+    """
     size = len(values)
     turns = transcript.turn_of_message.view()[:size].tolist()
     recent = _recent_entities(transcript, turns)
@@ -127,14 +141,18 @@ def _meant_by_pronoun(
         return values
     mentions = _mentions_of(transcript, recent, size)
     weights = ghost_weights(query.asked, (), mentions, turns)
-    near = answer.signals.get("hits")
-    if near is None or not weights:
+    asked = dict(answer.profile.weights)
+    least = _LIFT_MOST_OF_IT * sum(asked.values())
+    rare = {name: w for name, w in weights.items() if len(mentions[name]) <= _LIFT_RARE}
+    if not asked or not rare:
         return values
+    scale = _LIFT_PRONOUN / max(1.0, sum(rare.values()))
     lifted = values.copy()
-    for name, weight in weights.items():
-        for i in mentions[name] if len(mentions[name]) <= _LIFT_RARE else ():
-            if near[i] > 0.0:
-                lifted[i] = max(lifted[i], _raised(values[i], _LIFT_PRONOUN * weight))
+    for name, weight in rare.items():
+        for i in mentions[name]:
+            held = asked.keys() & set(transcript.entries[i].analysed().terms)
+            if held and sum(asked[t] for t in sorted(held)) >= least:
+                lifted[i] = max(lifted[i], _raised(values[i], scale * weight))
     return lifted
 
 
@@ -190,7 +208,9 @@ def _second_hop(
         return values
     lifted = values.copy()
     for seed, place in _tied_by_rare_words(transcript, seeds, weights, size):
-        lifted[place] = max(lifted[place], 0.9 * values[seed])
+        lifted[place] = max(
+            lifted[place], min(0.9 * values[seed], _raised(values[place], _LIFT_CHAIN))
+        )
     return lifted
 
 
@@ -200,7 +220,10 @@ def _tied_by_rare_words(
     weights: Mapping[str, float],
     size: int,
 ) -> list[tuple[int, int]]:
-    """Seeds, each with a short message that shares a rare word and holds what it lacks."""
+    """Seeds, each with a short message that shares a rare word and holds what it lacks.
+
+    Together they hold nearly all of the question: two messages that only share a name are no chain.
+    """
     pairs = [
         (seed, term)
         for seed in seeds
@@ -208,12 +231,14 @@ def _tied_by_rare_words(
         if term not in weights
     ]
     found: list[tuple[int, int]] = []
+    least = _LIFT_ALL_OF_IT * sum(weights.values())
     holders = transcript.index.rare_holders([term for _, term in pairs], size, _LIFT_RARE)
     for seed, term in pairs:
-        missing = weights.keys() - seeds[seed]
         for place in holders.get(term, ()):
             other = transcript.entries[place].analysed()
-            short = other.length <= _LIFT_SHORT
-            if place != seed and short and not missing.isdisjoint(other.terms):
+            added = (weights.keys() & set(other.terms)) - seeds[seed]
+            if place == seed or not added or other.length > _LIFT_SHORT:
+                continue
+            if sum(weights[t] for t in sorted(added | seeds[seed])) >= least:
                 found.append((seed, place))
     return found

@@ -87,3 +87,32 @@ def test_no_question_no_lift():
     before, after = lifted("zebra", *FILLER)
     assert not before.any()
     assert not after.any()
+
+
+def test_a_question_with_words_of_its_own_does_not_lean_on_its_pronoun():
+    texts = ("bill.pdf is green.", "The garden needs sand.", *FILLER, "I open bill.pdf.")
+    asked = "How much sand and gravel does the garden behind that green fence need?"
+    before, after = lifted(asked, *texts)
+    assert np.array_equal(before, after)
+
+
+def test_the_more_a_pronoun_may_stand_for_the_less_each_counts():
+    names = ("bill", "note", "deed", "visa", "pass")
+    texts = [f"{name}.pdf expires in May." for name in names]
+    one = lifted("When does it expire?", *texts, *FILLER, "I open bill.pdf.")
+    opened = "I open " + ", ".join(f"{name}.pdf" for name in names) + "."
+    all_of_them = lifted("When does it expire?", *texts, *FILLER, opened)
+    assert one[1][0] / one[0][0] > all_of_them[1][0] / all_of_them[0][0]
+
+
+def test_the_capital_of_a_question_word_is_no_name():
+    texts = ("nota.pdf caduca en mayo.", "visa.pdf caduca en junio.", *FILLER, "Miro nota.pdf.")
+    before, after = lifted("¿Cuándo caduca eso?", *texts)
+    assert after[0] > 2 * before[0]
+    assert after[1] == before[1]
+
+
+def test_two_messages_that_only_share_a_name_are_no_chain():
+    texts = ("My sister is Ingrid.", *FILLER, "Ingrid sells cheese.", "The wine is open.")
+    before, after = lifted("Is my sister fond of cheese and wine?", *texts)
+    assert np.array_equal(before, after)

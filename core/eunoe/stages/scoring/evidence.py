@@ -50,7 +50,7 @@ class EvidenceView:
         self.size = int(length.shape[0])
         self.segment = segment
         self.norm = length_norm(length, s.k1, s.b, s.mean_length) if norm is None else norm
-        self._postings = postings
+        self.postings = postings
         self._length = length
         self._around: Surroundings | None = None
         self._place: dict[str, int] = {}
@@ -69,7 +69,7 @@ class EvidenceView:
         """Look up the terms of a question, and the groups that they belong to."""
         groups = [group for term in terms for group in concepts_of(term)]
         asked = list(dict.fromkeys((*terms, *groups)))
-        hits = self._postings.gather(asked, self.size)
+        hits = self.postings.gather(asked, self.size)
         parts = np.minimum(1.0, self.settings.k1 / self.norm.take(hits.messages))
         holders = np.zeros(len(asked))
         start = 0

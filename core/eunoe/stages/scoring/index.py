@@ -16,12 +16,8 @@ from numpy.typing import NDArray
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.columns import COLUMN_LAST_DAY, day_column, label_column, speaker_column
 from eunoe.stages.scoring.cues import CUE_ASSISTANT, names_one_first
-from eunoe.stages.scoring.evidence import (
-    EVIDENCE_IDF_UNIT,
-    EvidenceView,
-    group_parts,
-    term_parts,
-)
+from eunoe.stages.scoring.evidence import EVIDENCE_IDF_UNIT, EvidenceView, group_parts, term_parts
+from eunoe.stages.scoring.feedback import feedback_column
 from eunoe.stages.scoring.grown import GrownColumns
 from eunoe.stages.scoring.people import SpeakerRegister
 from eunoe.stages.scoring.postings import TermPostings
@@ -190,6 +186,10 @@ class RelevanceIndex:
         score = np.zeros(n)
         for part in parts.values():
             score += part
+        feedback = feedback_column(view, score, evidence, query.terms)
+        if feedback is not None:
+            parts["feedback"] = feedback
+            score += feedback
         share = self.settings.vector_share if "vector" in parts else 1.0
         against = share * (self.settings.offset - score)
         odds = np.exp(np.minimum(np.maximum(against, -500.0), 500.0))

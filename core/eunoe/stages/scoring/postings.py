@@ -34,6 +34,21 @@ class TermHits:
         return slice(self.ends[place - 1] if place else 0, self.ends[place])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TermUses:
+    """Some postings, one entry for each.
+
+    Attributes:
+        terms: Numbers of the terms, shape (postings,).
+        messages: Which message holds it, same shape.
+        counts: How often it does, same shape.
+    """
+
+    terms: NDArray[np.int32]
+    messages: NDArray[np.int32]
+    counts: NDArray[np.float64]
+
+
 class TermPostings:
     """Which message holds which term how often; append only.
 
@@ -53,6 +68,8 @@ class TermPostings:
         self._fresh = array("i")
         self._holders = np.zeros(0, dtype=np.int32)
         self._counted = 0
+        self._summed = np.zeros(0)
+        self._summed_upto = 0
 
     def __len__(self) -> int:
         return len(self._fresh)
@@ -122,6 +139,52 @@ class TermPostings:
         messages = np.frombuffer(self._message, np.int32, end).take(place)
         counts = np.frombuffer(self._counts, np.int32, end).take(place)
         return _postings_hits(rows, messages, counts, len(terms))
+
+    def numbers_of(self, terms: Sequence[str]) -> list[int]:
+        """Numbers of the terms that some message holds."""
+        return [number for t in terms if (number := self._numbers.get(t)) is not None]
+
+    def uses_in(self, places: Sequence[int]) -> TermUses:
+        """All terms of some messages, message after message."""
+        first = np.array([self._ends[i - 1] if i else 0 for i in places], dtype=np.int64)
+        many = np.array([self._ends[i] for i in places], dtype=np.int64) - first
+        before = np.cumsum(many) - many
+        return self._uses(np.repeat(first - before, many) + np.arange(int(many.sum())))
+
+    def uses_of(self, numbers: NDArray[np.int64], upto: int) -> TermUses:
+        """All holders below `upto` of the terms with some numbers, ascending by message."""
+        wanted = np.zeros(len(self._numbers), dtype=np.bool_)
+        wanted[numbers] = True
+        terms = np.frombuffer(self._terms, np.int32, self._ends[upto - 1] if upto else 0)
+        return self._uses(np.flatnonzero(wanted.take(terms)))
+
+    def _uses(self, places: NDArray[np.int64]) -> TermUses:
+        return TermUses(
+            np.frombuffer(self._terms, np.int32).take(places),
+            np.frombuffer(self._message, np.int32).take(places),
+            np.frombuffer(self._counts, np.int32).take(places).astype(np.float64),
+        )
+
+    def added_up(self, part: NDArray[np.float64], upto: int) -> NDArray[np.float64]:
+        """For each term the parts of its holders below `upto`, added up in order, shape (terms,).
+
+        Args:
+            part: What each message counts as a holder, shape (upto,); the same at each call, since
+                the sums over all messages are kept and only grow.
+        """
+        known, size = (self._summed, self._summed_upto) if upto == len(self) else (None, 0)
+        sums = np.zeros(len(self._numbers))
+        if known is not None:
+            sums[: known.size] = known
+        start = self._ends[size - 1] if size else 0
+        more = (self._ends[upto - 1] if upto else 0) - start
+        if more:
+            terms = np.frombuffer(self._terms, np.int32, more, 4 * start)
+            messages = np.frombuffer(self._message, np.int32, more, 4 * start)
+            np.add.at(sums, terms, part.take(messages))
+        if upto == len(self):
+            self._summed, self._summed_upto = sums, upto
+        return sums
 
 
 def _postings_rows(

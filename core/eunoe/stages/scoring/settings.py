@@ -18,6 +18,7 @@ class SignalWeights:
         segment: Share of the question's weight that occurs in the segment.
         kind: Share of the question's thesaurus groups that the message touches.
         kind_around: idf sum over 5 of the groups touched nearby.
+        feedback: What the message shares with those that answer best so far.
         speaker: Message of the one speaker who is meant (minus for the others).
         user: Message of the user in a chat with an assistant.
         when: Time words for a "when".
@@ -40,6 +41,7 @@ class SignalWeights:
     segment: float = 1.0
     kind: float = 1.5
     kind_around: float = 1.5
+    feedback: float = 0.5
     speaker: float = 1.5
     user: float = 1.5
     when: float = 1.0
@@ -67,6 +69,9 @@ class ScoringSettings:
         reach: Messages on each side that form the surroundings.
         max_terms: Terms of the question that are used (the rarest).
         max_groups: Thesaurus groups of the question that are used (the rarest).
+        feedback_messages: Best messages whose words are looked for elsewhere.
+        feedback_terms: Words of theirs that are used.
+        feedback_near: How much a neighbour's words of this kind count for a message, 0 to 1.
         date_falloff: Days after which a date's pull falls to 1/e.
         vector_near: How much the likeness of a neighbour counts for a message, 0 to 1.
         vector_share: Share of all log-odds that counts where there are embeddings: words and
@@ -84,6 +89,9 @@ class ScoringSettings:
     reach: int = 6
     max_terms: int = 32
     max_groups: int = 16
+    feedback_messages: int = 20
+    feedback_terms: int = 40
+    feedback_near: float = 0.3
     date_falloff: float = 7.0
     vector_near: float = 0.1
     vector_share: float = 0.75

@@ -1,5 +1,6 @@
 from collections import Counter
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,3 +83,33 @@ def test_rare_terms_are_counted_as_the_chat_grows():
     assert postings.rare(["fox", "sea", "dog"], 2) == ["fox", "sea"]
     assert postings.rare(["dog"], 3) == ["dog"]
     assert postings.rare([], 3) == []
+
+
+WORDS = ("cat dog", "dog dog", "bird", "cat")
+
+
+def test_uses_of_messages_and_of_terms():
+    postings = TermPostings()
+    postings.extend([analyse_text(text, role="user") for text in WORDS])
+    cat, dog, bird = postings.numbers_of(["cat", "dog", "zebra", "bird"])
+    taught = postings.uses_in([1, 2])
+    assert taught.terms.tolist() == [dog, bird]
+    assert (taught.messages.tolist(), taught.counts.tolist()) == ([1, 2], [2.0, 1.0])
+    found = postings.uses_of(np.array([cat, dog]), 4)
+    assert found.messages.tolist() == [0, 0, 1, 3]
+    assert postings.uses_of(np.array([cat]), 3).messages.tolist() == [0]
+    assert postings.uses_of(np.array([cat]), 0).terms.size == 0
+
+
+def test_parts_of_holders_are_added_up_however_the_chat_grows():
+    part = np.array([0.1, 0.7, 0.3, 0.9])
+    at_once, grown = TermPostings(), TermPostings()
+    at_once.extend([analyse_text(text, role="user") for text in WORDS])
+    for n, text in enumerate(WORDS, 1):
+        grown.append(analyse_text(text, role="user"))
+        grown.added_up(part[:n], n)
+    all_of_them = at_once.added_up(part, 4)
+    assert all_of_them.tolist() == [0.1 + 0.9, 0.1 + 0.7, 0.3]
+    assert grown.added_up(part, 4).tobytes() == all_of_them.tobytes()
+    assert at_once.added_up(part[:2], 2).tolist() == [0.1, 0.1 + 0.7, 0.0]
+    assert at_once.added_up(part, 4).tobytes() == all_of_them.tobytes()
