@@ -296,7 +296,6 @@ MUTANTS = [
             "if call_id in late and (slot",
             "if False and (slot",
         ),
-        ("late results go with their call", "slot.stands_by = call\n", "pass\n"),
     ),
     *mutants_of(
         "pipeline/request",

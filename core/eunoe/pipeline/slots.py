@@ -31,7 +31,7 @@ class Slot:
     ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
     character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
     bound of its tokens where that is known without counting; ``stands_by`` is the call that a stub
-    of ours, or a result of a later turn, answers.
+    of ours answers.
     """
 
     index: int | None
@@ -162,7 +162,6 @@ class SlotMaker:
         late = self.late.get(call, {})
         for call_id in atom.unanswered:
             if call_id in late and (slot := self._slot(late[call_id])) is not None:
-                slot.stands_by = call
                 stubs.append(slot)
                 self.mended.append(f"[{slot.index}] a result was moved behind its call [{call}]")
                 continue

@@ -77,9 +77,11 @@ def test_what_a_user_says_between_steps_stays():
     approval = {"type": "mcp_approval_response", "approval_request_id": "r", "approve": True}
     request = {"type": "mcp_approval_request", "id": "r", "name": "f", "arguments": "{}"}
     asked = [{"role": "assistant", "content": [request]}, {"role": "user", "content": [approval]}]
-    sent = sent_by(ask([user("look"), *asked, *loop(40)], 800))
-    assert len(sent) < 40  # old steps are left out
+    shown = pictures(1, shown=True)
+    sent = sent_by(ask([user("look"), *asked, *loop(40), *shown], 1600))
+    assert len(sent) < 60  # old steps are left out
     assert sent[1:3] == asked
+    assert sent[-1] == shown[-1]
 
 
 @pytest.mark.parametrize("low", [0.3, 0.95])
@@ -103,21 +105,25 @@ def test_a_long_result_with_a_picture_is_clipped_in_its_text(size):
     assert 500 < count(sent) - 765 < 740 + size
 
 
+@pytest.mark.parametrize("parallel", [1, 3])
 @pytest.mark.parametrize("low", [0.4, 0.6, 0.8])
-def test_stubs_are_made_down_to_the_low_mark_and_no_further(low):
+def test_stubs_are_made_down_to_the_low_mark_and_no_further(low, parallel):
     """At the first request that is too large, and at none before; a stub stays from then on."""
-    chat = [SYSTEM, user("the task"), *loop(20, size=60)]
-    head, before = count_list([SYSTEM]), []
-    for stop in range(4, len(chat) + 1, 2):
+    chat = [SYSTEM, user("the task")]
+    for i in range(16 if parallel == 1 else 8):
+        ids = [f"c{i}_{k}" for k in range(parallel)]
+        chat += [calling(*ids), *(result(c, f"row {c} " + "x" * 180) for c in ids)]
+    head, before, step = count_list([SYSTEM]), [], parallel + 1
+    for stop in range(2 + step, len(chat) + 1, step):
         answer = ask(chat[:stop], 1000, low_water=low)
         stubs = [d.index for d in answer.report.decisions if d.fate is Fate.STUB]
         results = sum(m["role"] == "tool" for m in chat[:stop])
-        if len(before) < len(stubs) < results - 1:
+        if len(before) < len(stubs) < results - parallel:
             mark = head + int((1000 - head) * low)
             assert count_list(sent_by(answer)) <= mark
             saved = count(chat[stubs[-1]]) - count(sent_by(answer)[stubs[-1]])
             assert count_list(sent_by(answer)) + saved > mark
-            assert len(before) > 0 or count_list(chat[:stop]) > 1000 >= count_list(chat[: stop - 2])
+            assert before or count_list(chat[:stop]) > 1000 >= count_list(chat[: stop - step])
         before = stubs
     assert before
 
