@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 174 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a8d2b952dd83994162a37e760f668014938d7670d6f56585c63ffa8027f53a83
+# sources sha256 8b925f1480d4cd6299f7ec2076e882ef4628902116c124486445c5b7b4c601cf
 
 from __future__ import annotations
 
@@ -13323,7 +13323,7 @@ class Slot:
     ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
     character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
     bound of its tokens where that is known without counting; ``stands_by`` is the call that a stub
-    of ours, or a result of a later turn, answers.
+    of ours answers.
     """
 
     index: int | None
@@ -13454,7 +13454,6 @@ class SlotMaker:
         late = self.late.get(call, {})
         for call_id in atom.unanswered:
             if call_id in late and (slot := self._slot(late[call_id])) is not None:
-                slot.stands_by = call
                 stubs.append(slot)
                 self.mended.append(f"[{slot.index}] a result was moved behind its call [{call}]")
                 continue
