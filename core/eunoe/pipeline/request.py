@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -253,8 +254,9 @@ class Request:
 
     def systems_before(self, stop: int) -> list[Atom]:
         """The system atoms of the turns that begin before ``stop``."""
-        marks = self.transcript.atom_system.view()[: self.atom_range(stop)]
-        return [self.transcript.atoms[k] for k in marks.nonzero()[0].tolist()]
+        places = self.transcript.system_places
+        early = places[: bisect_left(places, self.atom_range(stop))]
+        return [self.transcript.atoms[k] for k in early]
 
     def atom_range(self, place: int) -> int:
         """How many atoms stand before the first turn that begins at or after a place."""

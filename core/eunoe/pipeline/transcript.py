@@ -28,6 +28,7 @@ from eunoe.stages.window import Timeline, WaterMarks
 
 _CHECK_EVERY = 64
 LIST_FRAMING = 3
+_FEW = 8
 _MOST_COUNTERS = 4
 
 
@@ -46,7 +47,11 @@ class GrowingColumn:
             grown = np.zeros(max(needed, 2 * len(self._values)), dtype=np.int64)
             grown[: self._size] = self._values[: self._size]
             self._values = grown
-        self._values[self._size : needed] = values
+        if len(values) <= _FEW:  # sooner done one by one than made an array
+            for place, value in enumerate(values, self._size):
+                self._values[place] = value
+        else:
+            self._values[self._size : needed] = values
         self._size = needed
 
     def add_up(self, values: Sequence[int]) -> None:
@@ -69,7 +74,7 @@ class Transcript(Grown):
             ``system_tokens_before``: those of system messages alone.
         turns: places where the turns begin; the first turn begins at 0, whoever speaks.
         atoms: the atoms of the finished turns, in order; the columns beside them say where each
-            begins, its tokens, and whether it is a system message.
+            begins, its tokens, and whether it is a system message; ``system_places`` are those.
         atom_of_message: which atom holds each message.
         atoms_before_turn: how many atoms stand before each turn.
         vectors: the embeddings that are known, by the name of what embeds.
@@ -94,6 +99,7 @@ class Transcript(Grown):
         self.atom_first = GrowingColumn()
         self.atom_tokens = GrowingColumn()
         self.atom_system = GrowingColumn()
+        self.system_places: list[int] = []
         self.atom_of_message = GrowingColumn()
         self.atoms_before_turn = GrowingColumn()
         self.index = RelevanceIndex()
@@ -159,6 +165,7 @@ class Transcript(Grown):
         self.atom_first.extend([a.first for a in atoms])
         self.atom_tokens.extend([sum([entries[i].tokens for i in a.indices]) for a in atoms])
         self.atom_system.extend([int(a.system) for a in atoms])
+        self.system_places += [k for k, a in enumerate(atoms, base) if a.system]
         holder = [0] * (len(entries) - start)
         for k, atom in enumerate(atoms, base):
             for i in atom.indices:

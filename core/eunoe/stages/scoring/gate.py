@@ -179,7 +179,7 @@ def window_coverage(
         if not here:
             absent.add(term)
     share = index.nearby_share(answer)
-    best_carried = float(np.max(share[list(carried)], initial=0.0))
+    best_carried = float(share[list(carried)].max(initial=0.0)) if carried else 0.0
     beyond = np.delete(share[:start], list(carried)) if carried else share[:start]
     cues = answer.profile.cues
     values = answer.values if values is None else values
@@ -189,8 +189,8 @@ def window_coverage(
         inside=inside * scale,
         outside=outside * scale,
         missing=missing * scale,
-        best_inside=max(best_carried, float(np.max(share[start:], initial=0.0))),
-        best_outside=float(np.max(beyond, initial=0.0)),
+        best_inside=max(best_carried, float(share[start:].max(initial=0.0))),
+        best_outside=float(beyond.max(initial=0.0)),
         missing_names=tuple(
             name
             for name in query.entities
@@ -202,8 +202,8 @@ def window_coverage(
         follows=cues & CUE_FOLLOW_UP != 0,
         wants=cues & CUE_WANTS != 0,
         lead=_meaning_lead(index, answer, start),
-        relevant_outside=float(np.max(relevant, initial=0.0)),
-        relevant_inside=float(np.max(values[start:], initial=0.0)),
+        relevant_outside=float(relevant.max(initial=0.0)),
+        relevant_inside=float(values[start:].max(initial=0.0)),
     )
 
 
