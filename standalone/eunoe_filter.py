@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 174 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 8b925f1480d4cd6299f7ec2076e882ef4628902116c124486445c5b7b4c601cf
+# Made of 175 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 8dc9f6b8be7f31ba325ddaaed36f8b7f8cc797ce04939075bec70a2908f12c47
 
 from __future__ import annotations
 
@@ -3621,6 +3621,46 @@ class OpinionMemory(Generic[Opinion]):
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.growing_column: A column of whole numbers beside a growing list.
+
+_FEW = 8
+
+
+class GrowingColumn:
+    """A column of whole numbers that grows at its end, doubling its room."""
+
+    def __init__(self, values: Sequence[int] = ()) -> None:
+        self._values = np.zeros(64, dtype=np.int64)
+        self._size = 0
+        self.extend(values)
+
+    def extend(self, values: Sequence[int]) -> None:
+        """Append some values."""
+        needed = self._size + len(values)
+        if needed > len(self._values):
+            grown = np.zeros(max(needed, 2 * len(self._values)), dtype=np.int64)
+            grown[: self._size] = self._values[: self._size]
+            self._values = grown
+        if len(values) <= _FEW:  # sooner done one by one than made an array
+            for place, value in enumerate(values, self._size):
+                self._values[place] = value
+        else:
+            self._values[self._size : needed] = values
+        self._size = needed
+
+    def add_up(self, values: Sequence[int]) -> None:
+        """Append the running sum: the last value and what is added to it."""
+        self.extend(list(accumulate(values, initial=int(self._values[self._size - 1])))[1:])
+
+    def view(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Shape (n,); not to be written to."""
+        return self._values[: self._size]
+
+    def __len__(self) -> int:
+        return self._size
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.sent_windows: What the newest requests of a chat sent, as far as this process answered them.
 
 _MOST_ASKED = 4
@@ -5908,36 +5948,6 @@ LIST_FRAMING = 3
 _MOST_COUNTERS = 4
 
 
-class GrowingColumn:
-    """A column of whole numbers that grows at its end, doubling its room."""
-
-    def __init__(self, values: Sequence[int] = ()) -> None:
-        self._values = np.zeros(64, dtype=np.int64)
-        self._size = 0
-        self.extend(values)
-
-    def extend(self, values: Sequence[int]) -> None:
-        """Append some values."""
-        needed = self._size + len(values)
-        if needed > len(self._values):
-            grown = np.zeros(max(needed, 2 * len(self._values)), dtype=np.int64)
-            grown[: self._size] = self._values[: self._size]
-            self._values = grown
-        self._values[self._size : needed] = values
-        self._size = needed
-
-    def add_up(self, values: Sequence[int]) -> None:
-        """Append the running sum: the last value and what is added to it."""
-        self.extend(list(accumulate(values, initial=int(self._values[self._size - 1])))[1:])
-
-    def view(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Shape (n,); not to be written to."""
-        return self._values[: self._size]
-
-    def __len__(self) -> int:
-        return self._size
-
-
 class Transcript(Grown):
     """The finished turns of one chat.
 
@@ -5946,7 +5956,7 @@ class Transcript(Grown):
             ``system_tokens_before``: those of system messages alone.
         turns: places where the turns begin; the first turn begins at 0, whoever speaks.
         atoms: the atoms of the finished turns, in order; the columns beside them say where each
-            begins, its tokens, and whether it is a system message.
+            begins, its tokens, and whether it is a system message; ``system_places`` are those.
         atom_of_message: which atom holds each message.
         atoms_before_turn: how many atoms stand before each turn.
         vectors: the embeddings that are known, by the name of what embeds.
@@ -5971,6 +5981,7 @@ class Transcript(Grown):
         self.atom_first = GrowingColumn()
         self.atom_tokens = GrowingColumn()
         self.atom_system = GrowingColumn()
+        self.system_places: list[int] = []
         self.atom_of_message = GrowingColumn()
         self.atoms_before_turn = GrowingColumn()
         self.index = RelevanceIndex()
@@ -6036,6 +6047,7 @@ class Transcript(Grown):
         self.atom_first.extend([a.first for a in atoms])
         self.atom_tokens.extend([sum([entries[i].tokens for i in a.indices]) for a in atoms])
         self.atom_system.extend([int(a.system) for a in atoms])
+        self.system_places += [k for k, a in enumerate(atoms, base) if a.system]
         holder = [0] * (len(entries) - start)
         for k, atom in enumerate(atoms, base):
             for i in atom.indices:
@@ -9031,8 +9043,9 @@ class Request:
 
     def systems_before(self, stop: int) -> list[Atom]:
         """The system atoms of the turns that begin before ``stop``."""
-        marks = self.transcript.atom_system.view()[: self.atom_range(stop)]
-        return [self.transcript.atoms[k] for k in marks.nonzero()[0].tolist()]
+        places = self.transcript.system_places
+        early = places[: bisect_left(places, self.atom_range(stop))]
+        return [self.transcript.atoms[k] for k in early]
 
     def atom_range(self, place: int) -> int:
         """How many atoms stand before the first turn that begins at or after a place."""
@@ -19081,7 +19094,7 @@ def window_coverage(
         if not here:
             absent.add(term)
     share = index.nearby_share(answer)
-    best_carried = float(np.max(share[list(carried)], initial=0.0))
+    best_carried = float(share[list(carried)].max(initial=0.0)) if carried else 0.0
     beyond = np.delete(share[:start], list(carried)) if carried else share[:start]
     cues = answer.profile.cues
     values = answer.values if values is None else values
@@ -19091,8 +19104,8 @@ def window_coverage(
         inside=inside * scale,
         outside=outside * scale,
         missing=missing * scale,
-        best_inside=max(best_carried, float(np.max(share[start:], initial=0.0))),
-        best_outside=float(np.max(beyond, initial=0.0)),
+        best_inside=max(best_carried, float(share[start:].max(initial=0.0))),
+        best_outside=float(beyond.max(initial=0.0)),
         missing_names=tuple(
             name
             for name in query.entities
@@ -19104,8 +19117,8 @@ def window_coverage(
         follows=cues & CUE_FOLLOW_UP != 0,
         wants=cues & CUE_WANTS != 0,
         lead=_meaning_lead(index, answer, start),
-        relevant_outside=float(np.max(relevant, initial=0.0)),
-        relevant_inside=float(np.max(values[start:], initial=0.0)),
+        relevant_outside=float(relevant.max(initial=0.0)),
+        relevant_inside=float(values[start:].max(initial=0.0)),
     )
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from eunoe.domain.atom import Atom
 from eunoe.domain.errors import TimeIsOverError
 from eunoe.domain.message import Message
+from eunoe.pipeline.growing_column import GrowingColumn
 from eunoe.pipeline.memory import ChatMemory, ContentEntry, ContentMemory, Grown
 from eunoe.pipeline.opinion_memory import OpinionMemory
 from eunoe.pipeline.sent_windows import SentWindows
@@ -28,42 +29,7 @@ from eunoe.stages.window import Timeline, WaterMarks
 
 _CHECK_EVERY = 64
 LIST_FRAMING = 3
-_FEW = 8
 _MOST_COUNTERS = 4
-
-
-class GrowingColumn:
-    """A column of whole numbers that grows at its end, doubling its room."""
-
-    def __init__(self, values: Sequence[int] = ()) -> None:
-        self._values = np.zeros(64, dtype=np.int64)
-        self._size = 0
-        self.extend(values)
-
-    def extend(self, values: Sequence[int]) -> None:
-        """Append some values."""
-        needed = self._size + len(values)
-        if needed > len(self._values):
-            grown = np.zeros(max(needed, 2 * len(self._values)), dtype=np.int64)
-            grown[: self._size] = self._values[: self._size]
-            self._values = grown
-        if len(values) <= _FEW:  # sooner done one by one than made an array
-            for place, value in enumerate(values, self._size):
-                self._values[place] = value
-        else:
-            self._values[self._size : needed] = values
-        self._size = needed
-
-    def add_up(self, values: Sequence[int]) -> None:
-        """Append the running sum: the last value and what is added to it."""
-        self.extend(list(accumulate(values, initial=int(self._values[self._size - 1])))[1:])
-
-    def view(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Shape (n,); not to be written to."""
-        return self._values[: self._size]
-
-    def __len__(self) -> int:
-        return self._size
 
 
 class Transcript(Grown):
