@@ -13,11 +13,12 @@ def requests_of(messages: list[Raw]) -> list[int]:
 
 
 def asks(message: Raw) -> bool:
-    """A question of the user; pictures that a host shows after tool results are none."""
+    """A question of the user; approvals, and pictures that a host shows after results, are none."""
     return (
         message["role"] == "user"
         and not is_blank(message)
         and "tool results above" not in said(message)
+        and "mcp_approval_response" not in bytes_of(message)
     )
 
 

@@ -18,11 +18,15 @@ pytestmark = pytest.mark.property
 
 
 def answer(messages, budget, profile, policy, by) -> str:
+    """List and report as bytes, but whether a cut is declared: who answered before knows more."""
     try:
         result = ask(messages, budget, profile, policy=policy, by=by)
     except BudgetError as error:
         return f"needed {error.needed} of {error.allowed}"
-    return bytes_of([sent_by(result), result.report.to_dict()])
+    report = result.report.to_dict()
+    if report["cut"]:
+        del report["cut"]["declared"]
+    return bytes_of([sent_by(result), report])
 
 
 def histories(messages: list[Raw], other: list[Raw], place: int) -> list[list[Raw]]:

@@ -228,7 +228,8 @@ class Request:
     def late_results(self) -> Mapping[int, Mapping[str | None, int]]:
         """Results that came in a later turn than their call: by place of the call, by id.
 
-        Only where one call waits for one such result of its id: else it could be another call's.
+        Only where one call waits for one such result of its id, and no other call with that id
+        stands between: else it could be another call's.
         """
         loose = {key: list(places) for key, places in self.transcript.loose.items()}
         calls = {key: list(places) for key, places in self.transcript.open_calls.items()}
@@ -236,8 +237,11 @@ class Request:
         late: dict[int, dict[str | None, int]] = {}
         for key, places in loose.items():
             waiting = calls.get(key, [])
-            one_each = len(places) == len(waiting) == 1
-            if one_each and waiting[0] < places[0] and self.messages[places[0]].role == "tool":
+            if not len(places) == len(waiting) == 1 or not waiting[0] < places[0]:
+                continue
+            between = self.messages[waiting[0] + 1 : places[0]]
+            newest = not any(call.id == key for m in between for call in m.calls)
+            if newest and self.messages[places[0]].role == "tool":
                 late.setdefault(waiting[0], {})[key] = places[0]
         return late
 

@@ -15,6 +15,7 @@ from eunoe.pipeline.request import Request
 from eunoe.pipeline.summaries.showing import due_summary, shown_summary, summary_room
 from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.pipeline.view import View
+from eunoe.stages.quoting import BLOCK_TOKENS
 from eunoe.stages.window import (
     LEAST_CACHED_TOKENS,
     WaterMarks,
@@ -29,6 +30,8 @@ _ENOUGH_WORTH = 0.9
 
 _ALL_WORTH = 0.99
 """The same for a light recall of any size."""
+_MOST_HALVINGS = 4
+"""What was recalled is shortened to an eighth beside a running turn; then it goes."""
 _LEAST_WANTED = 800
 """Tokens that a recall may always take: so few cost little, and what is hard to find is there."""
 _CUTS_REMEMBERED = 8
@@ -44,7 +47,7 @@ def stable_view(request: Request) -> View:
     carried = _carry_over(request, marks, window.start)
     floor = context_start(request)
     recalled, view = Choice(), View(in_place=[])
-    cut, given_up = window.start, False
+    cut, shortened = window.start, False
     if floor == 0 and window.start > 0:
         recalled, window = _recall_beside(request, view, window, marks, asked, carried)
     marks = replace(marks, extra=recalled.tokens)
@@ -54,18 +57,20 @@ def stable_view(request: Request) -> View:
         settled = window.start
         replay = partial(replay_window, request.timeline, marks, start=settled, after=asked)
         window, place = replay(stop=size), _place_before(request)
-        fitted = place == asked or (place > asked and replay(stop=place).fits)
-        given_up = fitted and not window.fits
         fresh = window.fresh or (fresh and not asked_before)
         if window.start > settled:
             cut = window.start
             carried = _carry_over(request, marks, window.start)
-    if window.fits:
-        view.quoted, view.gists = recalled.in_block(), recalled.gists()
-        view.certificate = recalled.certificate
-    elif recalled.tokens:
-        view.recall_reason = "what was recalled had to make room for the running turn"
-    declared = fresh or (given_up and recalled.tokens > 0) or _was_sent_whole(request)
+        room = marks.room - (carried.tokens if carried.atoms else 0)
+        then = replay(stop=place) if place > asked else window
+        halvings = _halvings(recalled, window, room - request.timeline.used(window.start, size))
+        left = room - request.timeline.used(then.start, place)
+        before = _halvings(recalled, then, left) if place > asked else 0
+        shortened = place >= asked and halvings != before
+        recalled = _halved(request, view, recalled, halvings)
+    view.quoted, view.gists = recalled.in_block(), recalled.gists()
+    view.certificate = recalled.certificate
+    declared = fresh or shortened or _was_sent_whole(request)
     if floor == 0 and aside:
         _put_summary(request, view, marks, cut, aside)
     view.start = start = max(window.start, floor)
@@ -76,6 +81,41 @@ def stable_view(request: Request) -> View:
         else:
             declared |= _has_room(request, marks, carried, window.start, _place_before(request))
     return with_forced(request, start, forced, view, declared=declared)
+
+
+def _halvings(recalled: Choice, window: WindowStart, left: int) -> int:
+    """How often what was recalled is halved, so that it fits beside a running turn.
+
+    By halves, since each change makes the provider read the turn anew.
+
+    Args:
+        window: at some step of the turn.
+        left: tokens that are free beside it.
+    """
+    if window.fits or not recalled.tokens:
+        return 0
+    fitting = (h for h in range(_MOST_HALVINGS) if recalled.tokens >> h <= left)
+    return next(fitting, _MOST_HALVINGS)
+
+
+def _halved(request: Request, view: View, recalled: Choice, halvings: int) -> Choice:
+    """The most relevant of what was recalled, in a half of its tokens, a quarter, and so on."""
+    if not halvings:
+        return recalled
+    left = (recalled.tokens >> halvings) - BLOCK_TOKENS if halvings < _MOST_HALVINGS else 0
+    kept: list[Atom] = []
+    scored = view.scored
+    for atom in sorted(recalled.atoms, key=lambda a: -scored.of(a) if scored else 0.0):
+        tokens = request.tokens_of(atom)
+        if tokens <= left:
+            kept.append(atom)
+            left -= tokens
+    part = "part of what was recalled" if kept else "what was recalled"
+    view.recall_reason = f"{part} had to make room for the running turn"
+    if not kept:
+        return Choice()
+    kept.sort(key=lambda a: a.first)
+    return Choice(atoms=tuple(kept), tokens=sum(map(request.tokens_of, kept)) + BLOCK_TOKENS)
 
 
 def _water_marks(request: Request, forced: Sequence[Atom]) -> tuple[WaterMarks, int]:

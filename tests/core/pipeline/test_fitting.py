@@ -250,7 +250,8 @@ def test_of_what_is_quoted_the_least_relevant_gives_way_first(budget):
     chat = []
     for i in range(8):
         told = " ".join(words[: i % 7 + 1])
-        chat.append(user(f"Tell of {words[i % 7]} number {i} {told} and more " + "and more " * 5))
+        text = f"Tell of {words[i % 7]} number {i} {told} and more " + "and more " * 5
+        chat.append(user(text.ljust(150, ".")))  # all of one length: relevance alone decides
         chat.append(assistant(f"The {words[i % 7]} {i} is at {i * 37} " + "so " * 20))
     chat += [user("What of harbour, violin, cluster, refund?"), *DEAD]
     report = ask(chat, budget, "mistral", policy="relevance").report

@@ -54,6 +54,10 @@ def test_one_of_two_results_may_be_late():
         pytest.param([result("a"), user("q"), calling("a"), user("r")], id="before the call"),
         pytest.param([user("q"), calling("a"), result("a"), user("r"), result("a")], id="answered"),
         pytest.param(
+            [calling("a"), calling("a", "b"), result("a", "469"), result("a", "aborted")],
+            id="a second one of a newer call",
+        ),
+        pytest.param(
             [user("q"), calling("a"), user("r"), {"role": "function", "name": "a", "content": "x"}],
             id="of a function",
         ),
