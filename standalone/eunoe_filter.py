@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 175 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 8dc9f6b8be7f31ba325ddaaed36f8b7f8cc797ce04939075bec70a2908f12c47
+# sources sha256 ed0e4f939b49e4b73414d2a47ae5cd7f27cfec848507a14af3339ac456dc6c88
 
 from __future__ import annotations
 
@@ -9017,7 +9017,8 @@ class Request:
     def late_results(self) -> Mapping[int, Mapping[str | None, int]]:
         """Results that came in a later turn than their call: by place of the call, by id.
 
-        Only where one call waits for one such result of its id: else it could be another call's.
+        Only where one call waits for one such result of its id, and no other call with that id
+        stands between: else it could be another call's.
         """
         loose = {key: list(places) for key, places in self.transcript.loose.items()}
         calls = {key: list(places) for key, places in self.transcript.open_calls.items()}
@@ -9025,8 +9026,11 @@ class Request:
         late: dict[int, dict[str | None, int]] = {}
         for key, places in loose.items():
             waiting = calls.get(key, [])
-            one_each = len(places) == len(waiting) == 1
-            if one_each and waiting[0] < places[0] and self.messages[places[0]].role == "tool":
+            if not len(places) == len(waiting) == 1 or not waiting[0] < places[0]:
+                continue
+            between = self.messages[waiting[0] + 1 : places[0]]
+            newest = not any(call.id == key for m in between for call in m.calls)
+            if newest and self.messages[places[0]].role == "tool":
                 late.setdefault(waiting[0], {})[key] = places[0]
         return late
 
@@ -16117,6 +16121,8 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         loose.sort(key=lambda k: scored.of(view.quoted[k]) if scored else 0.0)
         gone = set(_first_to_free(request, [view.quoted[k] for k in loose], excess))
         view.quoted = [a for a in view.quoted if a not in gone]
+        if view.cut is not None and not _opens_turn(request):
+            view.cut = replace(view.cut, declared=True)  # the step before may have had more
         return True
     if view.carried or view.summary is not None:
         view.summary = view.summary if view.carried else None
@@ -16148,6 +16154,12 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
             atoms[:] = [a for a in atoms if a not in gone]
             return True
     return False
+
+
+def _opens_turn(request: Request) -> bool:
+    """Whether this is the first request of its turn."""
+    asked = request.turn_start if request.question is None else request.question
+    return not bool((request.timeline.requests > asked).any())
 
 
 def _first_to_free(request: Request, atoms: list[Atom], excess: int) -> list[Atom]:
@@ -19221,6 +19233,8 @@ _ENOUGH_WORTH = 0.9
 
 _ALL_WORTH = 0.99
 """The same for a light recall of any size."""
+_MOST_HALVINGS = 4
+"""What was recalled is shortened to an eighth beside a running turn; then it goes."""
 _LEAST_WANTED = 800
 """Tokens that a recall may always take: so few cost little, and what is hard to find is there."""
 _CUTS_REMEMBERED = 8
@@ -19236,7 +19250,7 @@ def stable_view(request: Request) -> View:
     carried = _carry_over(request, marks, window.start)
     floor = context_start(request)
     recalled, view = Choice(), View(in_place=[])
-    cut, given_up = window.start, False
+    cut, shortened = window.start, False
     if floor == 0 and window.start > 0:
         recalled, window = _recall_beside(request, view, window, marks, asked, carried)
     marks = replace(marks, extra=recalled.tokens)
@@ -19246,18 +19260,20 @@ def stable_view(request: Request) -> View:
         settled = window.start
         replay = partial(replay_window, request.timeline, marks, start=settled, after=asked)
         window, place = replay(stop=size), _place_before(request)
-        fitted = place == asked or (place > asked and replay(stop=place).fits)
-        given_up = fitted and not window.fits
         fresh = window.fresh or (fresh and not asked_before)
         if window.start > settled:
             cut = window.start
             carried = _carry_over(request, marks, window.start)
-    if window.fits:
-        view.quoted, view.gists = recalled.in_block(), recalled.gists()
-        view.certificate = recalled.certificate
-    elif recalled.tokens:
-        view.recall_reason = "what was recalled had to make room for the running turn"
-    declared = fresh or (given_up and recalled.tokens > 0) or _was_sent_whole(request)
+        room = marks.room - (carried.tokens if carried.atoms else 0)
+        then = replay(stop=place) if place > asked else window
+        halvings = _halvings(recalled, window, room - request.timeline.used(window.start, size))
+        left = room - request.timeline.used(then.start, place)
+        before = _halvings(recalled, then, left) if place > asked else 0
+        shortened = place >= asked and halvings != before
+        recalled = _halved(request, view, recalled, halvings)
+    view.quoted, view.gists = recalled.in_block(), recalled.gists()
+    view.certificate = recalled.certificate
+    declared = fresh or shortened or _was_sent_whole(request)
     if floor == 0 and aside:
         _put_summary(request, view, marks, cut, aside)
     view.start = start = max(window.start, floor)
@@ -19268,6 +19284,41 @@ def stable_view(request: Request) -> View:
         else:
             declared |= _has_room(request, marks, carried, window.start, _place_before(request))
     return with_forced(request, start, forced, view, declared=declared)
+
+
+def _halvings(recalled: Choice, window: WindowStart, left: int) -> int:
+    """How often what was recalled is halved, so that it fits beside a running turn.
+
+    By halves, since each change makes the provider read the turn anew.
+
+    Args:
+        window: at some step of the turn.
+        left: tokens that are free beside it.
+    """
+    if window.fits or not recalled.tokens:
+        return 0
+    fitting = (h for h in range(_MOST_HALVINGS) if recalled.tokens >> h <= left)
+    return next(fitting, _MOST_HALVINGS)
+
+
+def _halved(request: Request, view: View, recalled: Choice, halvings: int) -> Choice:
+    """The most relevant of what was recalled, in a half of its tokens, a quarter, and so on."""
+    if not halvings:
+        return recalled
+    left = (recalled.tokens >> halvings) - BLOCK_TOKENS if halvings < _MOST_HALVINGS else 0
+    kept: list[Atom] = []
+    scored = view.scored
+    for atom in sorted(recalled.atoms, key=lambda a: -scored.of(a) if scored else 0.0):
+        tokens = request.tokens_of(atom)
+        if tokens <= left:
+            kept.append(atom)
+            left -= tokens
+    part = "part of what was recalled" if kept else "what was recalled"
+    view.recall_reason = f"{part} had to make room for the running turn"
+    if not kept:
+        return Choice()
+    kept.sort(key=lambda a: a.first)
+    return Choice(atoms=tuple(kept), tokens=sum(map(request.tokens_of, kept)) + BLOCK_TOKENS)
 
 
 def _water_marks(request: Request, forced: Sequence[Atom]) -> tuple[WaterMarks, int]:
