@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 175 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 ed0e4f939b49e4b73414d2a47ae5cd7f27cfec848507a14af3339ac456dc6c88
+# sources sha256 5306c74981f204a6c50ae552dc161b48854462e792b81744bad7d580f5bd502c
 
 from __future__ import annotations
 
@@ -1468,7 +1468,7 @@ class Settings:
     low_water: float = 0.3
     recall: Literal["auto", "always", "never"] = "auto"
     recall_tokens: int = 4800
-    recall_worth: float = 0.97
+    recall_worth: float = 0.985
     recall_share: float = 0.15
     reserve_share: float = 0.2
     carry_share: float = 0.3

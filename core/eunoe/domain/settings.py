@@ -93,7 +93,7 @@ class Settings:
     low_water: float = 0.3
     recall: Literal["auto", "always", "never"] = "auto"
     recall_tokens: int = 4800
-    recall_worth: float = 0.97
+    recall_worth: float = 0.985
     recall_share: float = 0.15
     reserve_share: float = 0.2
     carry_share: float = 0.3
