@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 175 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 5306c74981f204a6c50ae552dc161b48854462e792b81744bad7d580f5bd502c
+# sources sha256 e4e3040cade6d2918e3d3a3ae8ebaea9046f5f3f1e251548e4a100c9996df021
 
 from __future__ import annotations
 
@@ -14056,6 +14056,16 @@ def spoken_text(message: Message) -> str:
     return "\n".join(said)
 
 
+def takes_block(slots: Sequence[Slot], question: int | None, profile: ProviderProfile) -> bool:
+    """Whether a quoted block can stand before the question.
+
+    It cannot where it would have to stand in the question itself, and that was mended: a text is
+    written anew for one reason at a time.
+    """
+    asked = (s for s in slots if question is not None and s.index == question)
+    return not profile.alternate or all(s.whole_characters for s in asked)
+
+
 def put_block(
     slots: list[Slot],
     question: int | None,
@@ -14079,8 +14089,6 @@ def put_block(
         question = None
     if question is not None and profile.alternate:
         slot = slots[place]
-        if not slot.whole_characters:
-            return slots
         raw = with_text_in_front(slot.raw, block)
         bound = most_tokens + question_tokens
         slots[place] = Slot(
@@ -15868,7 +15876,10 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
     quoted = [*body.early, *([] if carried else view.carried), *view.quoted, *body.broken]
     messages = request.messages
     quoted = [a for a in quoted if messages[a.first].text or _has_words(messages, a)]
-    slots = _with_blocks(request, view, slots, quoted, carried)
+    summary = view.summary
+    if not takes_block(slots, request.question, request.profile):
+        quoted, summary = [], None
+    slots = _with_blocks(request, view, slots, quoted, carried, summary)
     quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, mended)
     indices = [i for a in quoted for i in a.indices]
@@ -15878,20 +15889,25 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
         mended=mended,
         quoted=frozenset(indices),
         gists=frozenset([i for i in indices if i in view.gists]),
-        summed_up=view.summary.stop if view.summary is not None else 0,
+        summed_up=summary.stop if summary is not None else 0,
     )
 
 
 def _with_blocks(
-    request: Request, view: View, slots: list[Slot], quoted: Sequence[Atom], carried: Sequence[Atom]
+    request: Request,
+    view: View,
+    slots: list[Slot],
+    quoted: Sequence[Atom],
+    carried: Sequence[Atom],
+    summary: ShownSummary | None,
 ) -> list[Slot]:
     """The slots with the blocks that are ours: summary and carried atoms, and what is recalled.
 
     Where roles must alternate, all of it stands in the question.
     """
     heads, most = [], 0
-    if view.summary is not None:
-        heads, most = [view.summary.block], view.summary.most_tokens
+    if summary is not None:
+        heads, most = [summary.block], summary.most_tokens
     recalled = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
     bound = most_quoted_tokens(request, quoted, recalled, view.gists) if recalled else 0
     if request.profile.alternate and heads:
@@ -19245,7 +19261,7 @@ def stable_view(request: Request) -> View:
     forced = forced_atoms(request)
     marks, aside = _water_marks(request, forced)
     size = len(request.entries)
-    asked = min(size, (request.question or request.turn_start) + 1)
+    asked = _first_asked(request)
     window = _replayed(request, marks, asked)
     carried = _carry_over(request, marks, window.start)
     floor = context_start(request)
@@ -19256,11 +19272,10 @@ def stable_view(request: Request) -> View:
     marks = replace(marks, extra=recalled.tokens)
     fresh = window.fresh
     if size > asked:
-        asked_before = bool((request.timeline.requests >= asked).any())
         settled = window.start
         replay = partial(replay_window, request.timeline, marks, start=settled, after=asked)
         window, place = replay(stop=size), _place_before(request)
-        fresh = window.fresh or (fresh and not asked_before)
+        fresh = window.fresh
         if window.start > settled:
             cut = window.start
             carried = _carry_over(request, marks, window.start)
@@ -19359,6 +19374,13 @@ def _changed(request: Request, view: View) -> bool:
     """
     now = view.as_sent(len(request.entries))
     return now is not None and request.transcript.sent.was_otherwise(request.asked_as, now)
+
+
+def _first_asked(request: Request) -> int:
+    """Where the first request of the turn stopped: more than the question may stand before it."""
+    requests, place = request.timeline.requests, (request.question or request.turn_start) + 1
+    first = int(requests.searchsorted(place))
+    return int(requests[first]) if first < len(requests) else len(request.entries)
 
 
 def _replayed(request: Request, marks: WaterMarks, asked: int) -> WindowStart:

@@ -189,6 +189,16 @@ def spoken_text(message: Message) -> str:
     return "\n".join(said)
 
 
+def takes_block(slots: Sequence[Slot], question: int | None, profile: ProviderProfile) -> bool:
+    """Whether a quoted block can stand before the question.
+
+    It cannot where it would have to stand in the question itself, and that was mended: a text is
+    written anew for one reason at a time.
+    """
+    asked = (s for s in slots if question is not None and s.index == question)
+    return not profile.alternate or all(s.whole_characters for s in asked)
+
+
 def put_block(
     slots: list[Slot],
     question: int | None,
@@ -212,8 +222,6 @@ def put_block(
         question = None
     if question is not None and profile.alternate:
         slot = slots[place]
-        if not slot.whole_characters:
-            return slots
         raw = with_text_in_front(slot.raw, block)
         bound = most_tokens + question_tokens
         slots[place] = Slot(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from eunoe.domain.atom import Atom
 from eunoe.domain.message import Message
 from eunoe.domain.report import Certificate, Cut, Fate
-from eunoe.pipeline.arrangement import arrange_slots, carry_block, put_block
+from eunoe.pipeline.arrangement import arrange_slots, carry_block, put_block, takes_block
 from eunoe.pipeline.recall import Scored, most_quoted_tokens, quotation_of
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.sent_windows import SentWindow
@@ -153,7 +153,10 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
     quoted = [*body.early, *([] if carried else view.carried), *view.quoted, *body.broken]
     messages = request.messages
     quoted = [a for a in quoted if messages[a.first].text or _has_words(messages, a)]
-    slots = _with_blocks(request, view, slots, quoted, carried)
+    summary = view.summary
+    if not takes_block(slots, request.question, request.profile):
+        quoted, summary = [], None
+    slots = _with_blocks(request, view, slots, quoted, carried, summary)
     quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, mended)
     indices = [i for a in quoted for i in a.indices]
@@ -163,20 +166,25 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
         mended=mended,
         quoted=frozenset(indices),
         gists=frozenset([i for i in indices if i in view.gists]),
-        summed_up=view.summary.stop if view.summary is not None else 0,
+        summed_up=summary.stop if summary is not None else 0,
     )
 
 
 def _with_blocks(
-    request: Request, view: View, slots: list[Slot], quoted: Sequence[Atom], carried: Sequence[Atom]
+    request: Request,
+    view: View,
+    slots: list[Slot],
+    quoted: Sequence[Atom],
+    carried: Sequence[Atom],
+    summary: ShownSummary | None,
 ) -> list[Slot]:
     """The slots with the blocks that are ours: summary and carried atoms, and what is recalled.
 
     Where roles must alternate, all of it stands in the question.
     """
     heads, most = [], 0
-    if view.summary is not None:
-        heads, most = [view.summary.block], view.summary.most_tokens
+    if summary is not None:
+        heads, most = [summary.block], summary.most_tokens
     recalled = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
     bound = most_quoted_tokens(request, quoted, recalled, view.gists) if recalled else 0
     if request.profile.alternate and heads:

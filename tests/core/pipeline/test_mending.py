@@ -416,3 +416,15 @@ def test_pictures_are_quoted_in_a_word(profile):
         "[image]",
         "assistant: " + ('[calls look({"q": "find a"})]'),
     ]
+
+
+@pytest.mark.parametrize("profile", ["mistral", "template"])
+def test_what_cannot_be_quoted_is_not_said_to_be(profile):
+    """The question was mended, and where roles alternate nothing else can hold a quotation."""
+    chat = [user("The port is 5432. " * 9), assistant("Noted. " * 60), user("so " * 60)]
+    chat += [assistant("fine " * 40), user("Which port? \ud83d")]
+    answer = ask(chat, 120, profile, policy="relevance")
+    text = str(sent_by(answer))
+    assert "<recalled" not in text
+    assert not any(d.fate is Fate.RECALLED for d in answer.report.decisions)
+    assert answer.report.recalled == 0
