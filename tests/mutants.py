@@ -311,9 +311,10 @@ MUTANTS = [
         ),
         (
             "a late result is behind its call",
-            "if one_each and waiting[0] < places[0] and",
-            "if one_each and",
+            "== 1 or not waiting[0] < places[0]:",
+            "== 1:",
         ),
+        ("a late result is of the newest call", "if newest and", "if"),
         ("function results are not late", 'and self.messages[places[0]].role == "tool"', ""),
     ),
     *mutants_of(

@@ -421,10 +421,13 @@ def test_pictures_are_quoted_in_a_word(profile):
 @pytest.mark.parametrize("profile", ["mistral", "template"])
 def test_what_cannot_be_quoted_is_not_said_to_be(profile):
     """The question was mended, and where roles alternate nothing else can hold a quotation."""
-    chat = [user("The port is 5432. " * 9), assistant("Noted. " * 60), user("so " * 60)]
-    chat += [assistant("fine " * 40), user("Which port? \ud83d")]
-    answer = ask(chat, 120, profile, policy="relevance")
-    text = str(sent_by(answer))
-    assert "<recalled" not in text
-    assert not any(d.fate is Fate.RECALLED for d in answer.report.decisions)
+    chat = [user("The port of the database is 5432."), assistant("Noted.")]
+    for k in range(30):
+        chat += [user(f"Tell of garden {k}. " + "so " * 30), assistant("It grows. " * 12)]
+    asked = "Which port does the database have? \ud83d"
+    plain = ask([*chat, user(asked[:-1])], 400, profile)
+    assert plain.report.recalled
+    answer = ask([*chat, user(asked)], 400, profile)
+    assert "<recalled" not in str(sent_by(answer))
     assert answer.report.recalled == 0
+    assert not any(d.fate is Fate.RECALLED for d in answer.report.decisions)
