@@ -431,3 +431,30 @@ def test_what_cannot_be_quoted_is_not_said_to_be(profile):
     assert "<recalled" not in str(sent_by(answer))
     assert answer.report.recalled == 0
     assert not any(d.fate is Fate.RECALLED for d in answer.report.decisions)
+
+
+def test_an_item_twice_in_one_message_takes_no_other_with_it():
+    once, again = {**part("x"), "id": "m"}, {**part("y"), "id": "m"}
+    chat = [user("q"), {"role": "assistant", "content": [once]}, user("r")]
+    chat += [{"role": "assistant", "content": [again, again]}, user("s")]
+    answer = ask(chat, profile="responses")
+    assert faults(sent_by(answer), "responses") == []
+    assert [p.index for p in answer.placements] == [0, 1, 2, 4]
+
+
+@pytest.mark.parametrize("profile", ["openai", "anthropic", "gemini"])
+def test_a_stub_goes_with_its_call_where_the_list_may_not_open_with_it(profile):
+    chat = [user("please look " * 150), assistant("I look. " * 150), user("please look " * 150)]
+    chat += [calling("a", content="the harbour fee is 7 crowns"), user("Which harbour fee?")]
+    answer = ask(chat, 150, profile, policy="relevance")
+    assert faults(sent_by(answer), profile) == []
+    assert "7 crowns" in str(sent_by(answer))
+    assert not any(m["role"] == "tool" for m in sent_by(answer))
+
+
+def test_reasoning_alone_is_not_said_to_be_quoted():
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    chat = [user("long " * 300), {"role": "assistant", "content": [thinking]}]
+    report = ask([*chat, user("!recent=2 Go on.")], 150).report
+    assert report.decisions[1].fate is Fate.DROPPED
+    assert "no words to quote" in report.decisions[1].reason
