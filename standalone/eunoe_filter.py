@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 175 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 e4e3040cade6d2918e3d3a3ae8ebaea9046f5f3f1e251548e4a100c9996df021
+# Made of 176 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 9e7bdc789b9b72e6c70fe63ade803a20242ad5e5cb4babdcbb62031de5565da7
 
 from __future__ import annotations
 
@@ -9035,6 +9035,16 @@ class Request:
         return late
 
     @property
+    def first_asked(self) -> int:
+        """Where the first request of the turn stopped: more than the question may stand before it.
+
+        All of the input, if this is the first.
+        """
+        requests, place = self.timeline.requests, (self.question or self.turn_start) + 1
+        first = int(requests.searchsorted(place))
+        return int(requests[first]) if first < len(requests) else len(self.entries)
+
+    @property
     def asked_as(self) -> Hashable:
         """What two requests share of which one continues the other."""
         desk = self.advisers.summaries
@@ -11836,6 +11846,29 @@ def _read_vector(text: str | None) -> FloatVector | None:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe_backends.chat_endpoint: One question to a model behind an OpenAI-compatible server.
+
+def first_choice(
+    endpoint: JsonEndpoint, model: str, rules: str, content: str, extra: Mapping[str, Any]
+) -> Any:
+    """The first choice of ``POST {base_url}/chat/completions``, as the server sent it.
+
+    Args:
+        endpoint: of the server.
+        model: its name there.
+        rules, content: the system message and the user's.
+        extra: more fields of the request's body.
+
+    Raises:
+        BackendError: there was no usable answer in time.
+        LookupError, TypeError: the answer is no completion.
+    """
+    messages = [{"role": "system", "content": rules}, {"role": "user", "content": content}]
+    body = {"model": model, "messages": messages, "temperature": 0, **extra}
+    return endpoint.post("chat/completions", body)["choices"][0]
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe_backends.label_reading: What a language model answers when it is asked for labels, read in three ways.
 
 LABEL_WORTH = {"K": 1.0, "H": 0.75, "M": 0.5, "S": 0.25, "D": 0.05}
@@ -12212,10 +12245,8 @@ class ChatLabeller(PromptLabeller):
         self._endpoint.close()
 
     def _post(self, rules: str, content: str) -> str | None:
-        messages = [{"role": "system", "content": rules}, {"role": "user", "content": content}]
-        body = {"model": self._model, "messages": messages, "temperature": 0, **self._extra}
-        answer = self._endpoint.post("chat/completions", body)
-        text = answer["choices"][0]["message"]["content"]
+        choice = first_choice(self._endpoint, self._model, rules, content, self._extra)
+        text = choice["message"]["content"]
         return text if isinstance(text, str) else None
 
 
@@ -12333,10 +12364,8 @@ class LLMSummarizer(PromptSummarizer):
         self._endpoint.close()
 
     def _post(self, rules: str, content: str) -> str | None:
-        messages = [{"role": "system", "content": rules}, {"role": "user", "content": content}]
-        body = {"model": self._model, "messages": messages, "temperature": 0, **self._extra}
         try:
-            choice = self._endpoint.post("chat/completions", body)["choices"][0]
+            choice = first_choice(self._endpoint, self._model, rules, content, self._extra)
             text, ended = choice["message"]["content"], choice.get("finish_reason")
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise BackendError(f"{self._endpoint.host}: the answer is no completion") from error
@@ -12973,25 +13002,24 @@ class AdviserShelf:
         return None, ""
 
     def _labeller(self, valves: FilterValves) -> tuple[Labeller | None, str]:
-        url, model, key = (
-            unless_none(text) for text in (valves.label_url, valves.label_model, valves.label_key)
-        )
-        if not url or not model:
-            return None, ""
-        made = self._make(
-            ("label", url, model, key), lambda: ChatLabeller(url, model, api_key=key or None)
-        )
-        return made, "" if made is not None else "no labels: their endpoint cannot be used"
+        named = (valves.label_url, valves.label_model, valves.label_key)
+        return self._of_endpoint("labels", named, ChatLabeller)
 
     def _summarizer(self, valves: FilterValves) -> tuple[Summarizer | None, str]:
         named = (valves.summary_url, valves.summary_model, valves.summary_key)
+        return self._of_endpoint("summaries", named, LLMSummarizer)
+
+    def _of_endpoint(
+        self, what: str, named: tuple[str, str, str], make: Callable[..., Any]
+    ) -> tuple[Any, str]:
+        """What asks the model that three valves name: URL, model, key; and what is amiss."""
         url, model, key = map(unless_none, named)
         if not url or not model:
             return None, ""
         made = self._make(
-            ("summary", url, model, key), lambda: LLMSummarizer(url, key or None, model)
+            (what, url, model, key), lambda: make(url, model=model, api_key=key or None)
         )
-        return made, "" if made is not None else "no summaries: their endpoint cannot be used"
+        return made, "" if made is not None else f"no {what}: their endpoint cannot be used"
 
     def _make(self, settings: tuple[str, ...], make: Callable[[], Any]) -> Any:
         """What was made of these settings before, else now; None if it cannot be made."""
@@ -15663,10 +15691,8 @@ def _key_at(request: Request, turn: int) -> Hashable:
     chain = summary_chain(request.transcript)
     if not request.flags.by_message:
         return chain[turn]
-    bounds = [*request.transcript.turns.view().tolist(), request.turn_start]
-    dropped = [
-        i for i in request.flags.by_message if i < bounds[turn] and request.dropped_by_flag(i)
-    ]
+    stop = _place_of_turn(request, turn)
+    dropped = [i for i in request.flags.by_message if i < stop and request.dropped_by_flag(i)]
     return (chain[turn], *dropped) if dropped else chain[turn]
 
 
@@ -15676,6 +15702,8 @@ def summary_chain(transcript: Transcript) -> list[bytes]:
     Grown turn by turn, so that each message is hashed once.
     """
     chain = transcript.summary_chain
+    if len(chain) == len(transcript.turns) + 1:
+        return chain
     bounds = [*transcript.turns.view().tolist(), len(transcript.entries)]
     if not chain:
         chain.append(b"")
@@ -16137,7 +16165,7 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         loose.sort(key=lambda k: scored.of(view.quoted[k]) if scored else 0.0)
         gone = set(_first_to_free(request, [view.quoted[k] for k in loose], excess))
         view.quoted = [a for a in view.quoted if a not in gone]
-        if view.cut is not None and not _opens_turn(request):
+        if view.cut is not None and request.first_asked < len(request.entries):
             view.cut = replace(view.cut, declared=True)  # the step before may have had more
         return True
     if view.carried or view.summary is not None:
@@ -16170,12 +16198,6 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
             atoms[:] = [a for a in atoms if a not in gone]
             return True
     return False
-
-
-def _opens_turn(request: Request) -> bool:
-    """Whether this is the first request of its turn."""
-    asked = request.turn_start if request.question is None else request.question
-    return not bool((request.timeline.requests > asked).any())
 
 
 def _first_to_free(request: Request, atoms: list[Atom], excess: int) -> list[Atom]:
@@ -19261,7 +19283,7 @@ def stable_view(request: Request) -> View:
     forced = forced_atoms(request)
     marks, aside = _water_marks(request, forced)
     size = len(request.entries)
-    asked = _first_asked(request)
+    asked = request.first_asked
     window = _replayed(request, marks, asked)
     carried = _carry_over(request, marks, window.start)
     floor = context_start(request)
@@ -19374,13 +19396,6 @@ def _changed(request: Request, view: View) -> bool:
     """
     now = view.as_sent(len(request.entries))
     return now is not None and request.transcript.sent.was_otherwise(request.asked_as, now)
-
-
-def _first_asked(request: Request) -> int:
-    """Where the first request of the turn stopped: more than the question may stand before it."""
-    requests, place = request.timeline.requests, (request.question or request.turn_start) + 1
-    first = int(requests.searchsorted(place))
-    return int(requests[first]) if first < len(requests) else len(request.entries)
 
 
 def _replayed(request: Request, marks: WaterMarks, asked: int) -> WindowStart:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from eunoe_backends.chat_endpoint import first_choice
 from eunoe_backends.json_endpoint import JsonEndpoint
 from eunoe_backends.label_prompting import PromptLabeller
 
@@ -55,8 +56,6 @@ class ChatLabeller(PromptLabeller):
         self._endpoint.close()
 
     def _post(self, rules: str, content: str) -> str | None:
-        messages = [{"role": "system", "content": rules}, {"role": "user", "content": content}]
-        body = {"model": self._model, "messages": messages, "temperature": 0, **self._extra}
-        answer = self._endpoint.post("chat/completions", body)
-        text = answer["choices"][0]["message"]["content"]
+        choice = first_choice(self._endpoint, self._model, rules, content, self._extra)
+        text = choice["message"]["content"]
         return text if isinstance(text, str) else None

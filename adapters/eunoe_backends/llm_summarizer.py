@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eunoe.domain.errors import BackendError
+from eunoe_backends.chat_endpoint import first_choice
 from eunoe_backends.json_endpoint import JsonEndpoint
 from eunoe_backends.summary_prompting import SUMMARY_RULES, PromptSummarizer
 
@@ -58,10 +59,8 @@ class LLMSummarizer(PromptSummarizer):
         self._endpoint.close()
 
     def _post(self, rules: str, content: str) -> str | None:
-        messages = [{"role": "system", "content": rules}, {"role": "user", "content": content}]
-        body = {"model": self._model, "messages": messages, "temperature": 0, **self._extra}
         try:
-            choice = self._endpoint.post("chat/completions", body)["choices"][0]
+            choice = first_choice(self._endpoint, self._model, rules, content, self._extra)
             text, ended = choice["message"]["content"], choice.get("finish_reason")
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise BackendError(f"{self._endpoint.host}: the answer is no completion") from error

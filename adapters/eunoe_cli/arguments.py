@@ -48,6 +48,20 @@ def share(text: str) -> float:
     return value
 
 
+def read_endpoint(option: str, text: str, allowed: str) -> tuple[str, str]:
+    """URL and model of ``http://host:port/v1#model``.
+
+    Raises:
+        SettingsError: it is something else; an address that may hold a password is not repeated.
+    """
+    url, _, model = text.partition("#")
+    if "://" not in url or not model:
+        from eunoe import SettingsError
+
+        raise SettingsError(option, "..." if "@" in text else text, allowed)
+    return url, model
+
+
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """``--model`` and ``--provider``."""
     parser.add_argument(

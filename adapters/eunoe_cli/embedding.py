@@ -6,6 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from eunoe_cli.arguments import read_endpoint
+
 if TYPE_CHECKING:
     from eunoe.domain.ports import Embedder
 
@@ -31,15 +33,12 @@ def find_embedder(text: str | None) -> Embedder | None:
     """
     if not text:
         return None
-    from eunoe import SettingsError
     from eunoe_backends import HttpEmbedder, MiniLmEmbedder, WordLlamaEmbedder
 
     if text == "local":
         return MiniLmEmbedder()
     if text == "wordllama":
         return WordLlamaEmbedder()
-    url, _, model = text.partition("#")
-    if "://" not in url or not model:
-        shown = "..." if "@" in text else text  # it may hold a password
-        raise SettingsError("--embed", shown, "local, wordllama, or http://host:port/v1#model")
+    allowed = "local, wordllama, or http://host:port/v1#model"
+    url, model = read_endpoint("--embed", text, allowed)
     return HttpEmbedder(url, model, api_key=os.environ.get(KEY_VARIABLE))

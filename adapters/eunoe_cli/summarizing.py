@@ -6,6 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from eunoe_cli.arguments import read_endpoint
+
 if TYPE_CHECKING:
     from eunoe.domain.ports import Summarizer
 
@@ -31,11 +33,7 @@ def find_summarizer(text: str | None) -> Summarizer | None:
     """
     if not text:
         return None
-    from eunoe import SettingsError
     from eunoe_backends import LLMSummarizer
 
-    url, _, model = text.partition("#")
-    if "://" not in url or not model:
-        shown = "..." if "@" in text else text  # it may hold a password
-        raise SettingsError("--summarize", shown, "http://host:port/v1#model")
+    url, model = read_endpoint("--summarize", text, "http://host:port/v1#model")
     return LLMSummarizer(url, os.environ.get(SUMMARY_KEY_VARIABLE), model)

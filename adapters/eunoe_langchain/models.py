@@ -64,30 +64,28 @@ class LangChainEmbedder:
 
 
 class ChatModelLabeller(PromptLabeller):
-    """Labels by what a chat model answers; its calls show up in no trace and no stream."""
+    """Labels by what a chat model answers."""
 
     def __init__(self, model: BaseChatModel) -> None:
-        self._chat_model = _watch(model)
-        super().__init__(f"{type(model).__name__} {next(_numbers)}", self._invoke)
-
-    def _invoke(self, rules: str, content: str) -> str | None:
-        return _answer(self._chat_model(), rules, content)
+        super().__init__(f"{type(model).__name__} {next(_numbers)}", _answers_of(model))
 
 
 class ChatModelSummarizer(PromptSummarizer):
-    """Summaries by what a chat model answers; its calls show up in no trace and no stream."""
+    """Summaries by what a chat model answers."""
 
     def __init__(self, model: BaseChatModel) -> None:
-        self._chat_model = _watch(model)
-        super().__init__(f"{type(model).__name__} {next(_numbers)}", self._invoke)
-
-    def _invoke(self, rules: str, content: str) -> str | None:
-        return _answer(self._chat_model(), rules, content)
+        super().__init__(f"{type(model).__name__} {next(_numbers)}", _answers_of(model))
 
 
-def _answer(model: BaseChatModel, rules: str, content: str) -> str:
-    answer = model.invoke([SystemMessage(rules), HumanMessage(content)], config={"callbacks": []})
-    return str(answer.text)
+def _answers_of(model: BaseChatModel) -> Callable[[str, str], str]:
+    """Asks the model as long as others hold it; its calls show up in no trace and no stream."""
+    chat_model = _watch(model)
+
+    def answer(rules: str, content: str) -> str:
+        asked = [SystemMessage(rules), HumanMessage(content)]
+        return str(chat_model().invoke(asked, config={"callbacks": []}).text)
+
+    return answer
 
 
 def as_embedder(value: Any) -> Embedder | None:

@@ -106,25 +106,24 @@ class AdviserShelf:
         return None, ""
 
     def _labeller(self, valves: FilterValves) -> tuple[Labeller | None, str]:
-        url, model, key = (
-            unless_none(text) for text in (valves.label_url, valves.label_model, valves.label_key)
-        )
-        if not url or not model:
-            return None, ""
-        made = self._make(
-            ("label", url, model, key), lambda: ChatLabeller(url, model, api_key=key or None)
-        )
-        return made, "" if made is not None else "no labels: their endpoint cannot be used"
+        named = (valves.label_url, valves.label_model, valves.label_key)
+        return self._of_endpoint("labels", named, ChatLabeller)
 
     def _summarizer(self, valves: FilterValves) -> tuple[Summarizer | None, str]:
         named = (valves.summary_url, valves.summary_model, valves.summary_key)
+        return self._of_endpoint("summaries", named, LLMSummarizer)
+
+    def _of_endpoint(
+        self, what: str, named: tuple[str, str, str], make: Callable[..., Any]
+    ) -> tuple[Any, str]:
+        """What asks the model that three valves name: URL, model, key; and what is amiss."""
         url, model, key = map(unless_none, named)
         if not url or not model:
             return None, ""
         made = self._make(
-            ("summary", url, model, key), lambda: LLMSummarizer(url, key or None, model)
+            (what, url, model, key), lambda: make(url, model=model, api_key=key or None)
         )
-        return made, "" if made is not None else "no summaries: their endpoint cannot be used"
+        return made, "" if made is not None else f"no {what}: their endpoint cannot be used"
 
     def _make(self, settings: tuple[str, ...], make: Callable[[], Any]) -> Any:
         """What was made of these settings before, else now; None if it cannot be made."""

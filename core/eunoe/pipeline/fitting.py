@@ -40,7 +40,7 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         loose.sort(key=lambda k: scored.of(view.quoted[k]) if scored else 0.0)
         gone = set(_first_to_free(request, [view.quoted[k] for k in loose], excess))
         view.quoted = [a for a in view.quoted if a not in gone]
-        if view.cut is not None and not _opens_turn(request):
+        if view.cut is not None and request.first_asked < len(request.entries):
             view.cut = replace(view.cut, declared=True)  # the step before may have had more
         return True
     if view.carried or view.summary is not None:
@@ -73,12 +73,6 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
             atoms[:] = [a for a in atoms if a not in gone]
             return True
     return False
-
-
-def _opens_turn(request: Request) -> bool:
-    """Whether this is the first request of its turn."""
-    asked = request.turn_start if request.question is None else request.question
-    return not bool((request.timeline.requests > asked).any())
 
 
 def _first_to_free(request: Request, atoms: list[Atom], excess: int) -> list[Atom]:

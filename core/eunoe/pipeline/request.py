@@ -246,6 +246,16 @@ class Request:
         return late
 
     @property
+    def first_asked(self) -> int:
+        """Where the first request of the turn stopped: more than the question may stand before it.
+
+        All of the input, if this is the first.
+        """
+        requests, place = self.timeline.requests, (self.question or self.turn_start) + 1
+        first = int(requests.searchsorted(place))
+        return int(requests[first]) if first < len(requests) else len(self.entries)
+
+    @property
     def asked_as(self) -> Hashable:
         """What two requests share of which one continues the other."""
         desk = self.advisers.summaries

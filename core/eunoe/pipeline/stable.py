@@ -42,7 +42,7 @@ def stable_view(request: Request) -> View:
     forced = forced_atoms(request)
     marks, aside = _water_marks(request, forced)
     size = len(request.entries)
-    asked = _first_asked(request)
+    asked = request.first_asked
     window = _replayed(request, marks, asked)
     carried = _carry_over(request, marks, window.start)
     floor = context_start(request)
@@ -155,13 +155,6 @@ def _changed(request: Request, view: View) -> bool:
     """
     now = view.as_sent(len(request.entries))
     return now is not None and request.transcript.sent.was_otherwise(request.asked_as, now)
-
-
-def _first_asked(request: Request) -> int:
-    """Where the first request of the turn stopped: more than the question may stand before it."""
-    requests, place = request.timeline.requests, (request.question or request.turn_start) + 1
-    first = int(requests.searchsorted(place))
-    return int(requests[first]) if first < len(requests) else len(request.entries)
 
 
 def _replayed(request: Request, marks: WaterMarks, asked: int) -> WindowStart:

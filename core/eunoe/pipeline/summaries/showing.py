@@ -195,10 +195,8 @@ def _key_at(request: Request, turn: int) -> Hashable:
     chain = summary_chain(request.transcript)
     if not request.flags.by_message:
         return chain[turn]
-    bounds = [*request.transcript.turns.view().tolist(), request.turn_start]
-    dropped = [
-        i for i in request.flags.by_message if i < bounds[turn] and request.dropped_by_flag(i)
-    ]
+    stop = _place_of_turn(request, turn)
+    dropped = [i for i in request.flags.by_message if i < stop and request.dropped_by_flag(i)]
     return (chain[turn], *dropped) if dropped else chain[turn]
 
 
@@ -208,6 +206,8 @@ def summary_chain(transcript: Transcript) -> list[bytes]:
     Grown turn by turn, so that each message is hashed once.
     """
     chain = transcript.summary_chain
+    if len(chain) == len(transcript.turns) + 1:
+        return chain
     bounds = [*transcript.turns.view().tolist(), len(transcript.entries)]
     if not chain:
         chain.append(b"")
