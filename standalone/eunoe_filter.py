@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 176 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 9e7bdc789b9b72e6c70fe63ade803a20242ad5e5cb4babdcbb62031de5565da7
+# sources sha256 a6223e3b7d3670ea106eb37a96c3a077df25a1ecdad8ec1ecd0be72353fab064
 
 from __future__ import annotations
 
@@ -212,7 +212,8 @@ class BudgetError(EunoeError, ValueError):
     """What may not be cut (system messages, the current turn, tools) exceeds the budget.
 
     Attributes:
-        needed: tokens that the part takes which may not be cut.
+        needed: tokens that this part takes, results of a running turn at their shortest; a
+            budget of so many tokens is enough.
         allowed: tokens that the budget allows.
     """
 
@@ -662,7 +663,7 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrun:
-    """What may not be cut is larger than the budget: tokens needed, tokens allowed."""
+    """What may not be cut is larger than the budget: tokens needed (and sent), tokens allowed."""
 
     needed: int
     allowed: int
@@ -19778,7 +19779,7 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
     view = View(in_place=[a for a in whole_view(request).in_place if a.system])
     view.cut = cut_at(request, request.turn_start)
     built = _leave_out_broken(request, view, build_view(request, view))
-    needed, allowed = built.tokens, request.allowed or 0
+    allowed = request.allowed or 0
     if built.tokens <= allowed:
         return view, built, None
     if on_overflow != "keep":
@@ -19793,8 +19794,8 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
         if built.tokens <= allowed:
             return view, built, None
     if on_overflow == "raise":
-        raise BudgetError(needed, allowed)
-    return view, built, Overrun(needed=needed, allowed=allowed)
+        raise BudgetError(built.tokens, allowed)
+    return view, built, Overrun(needed=built.tokens, allowed=allowed)
 
 
 def _leave_out_broken(request: Request, view: View, built: Built) -> Built:

@@ -29,7 +29,8 @@ class BudgetError(EunoeError, ValueError):
     """What may not be cut (system messages, the current turn, tools) exceeds the budget.
 
     Attributes:
-        needed: tokens that the part takes which may not be cut.
+        needed: tokens that this part takes, results of a running turn at their shortest; a
+            budget of so many tokens is enough.
         allowed: tokens that the budget allows.
     """
 

@@ -157,7 +157,7 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrun:
-    """What may not be cut is larger than the budget: tokens needed, tokens allowed."""
+    """What may not be cut is larger than the budget: tokens needed (and sent), tokens allowed."""
 
     needed: int
     allowed: int

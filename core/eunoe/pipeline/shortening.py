@@ -36,7 +36,7 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
     view = View(in_place=[a for a in whole_view(request).in_place if a.system])
     view.cut = cut_at(request, request.turn_start)
     built = _leave_out_broken(request, view, build_view(request, view))
-    needed, allowed = built.tokens, request.allowed or 0
+    allowed = request.allowed or 0
     if built.tokens <= allowed:
         return view, built, None
     if on_overflow != "keep":
@@ -51,8 +51,8 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
         if built.tokens <= allowed:
             return view, built, None
     if on_overflow == "raise":
-        raise BudgetError(needed, allowed)
-    return view, built, Overrun(needed=needed, allowed=allowed)
+        raise BudgetError(built.tokens, allowed)
+    return view, built, Overrun(needed=built.tokens, allowed=allowed)
 
 
 def _leave_out_broken(request: Request, view: View, built: Built) -> Built:

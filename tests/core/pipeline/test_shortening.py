@@ -135,6 +135,28 @@ def test_a_turn_that_is_kept_is_kept_whole():
     assert answer.report.infeasible is not None
 
 
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param(loop(6), id="results"),
+        pytest.param(pictures(4, shown=True), id="shown pictures"),
+        pytest.param(pictures(4, shown=False, thinking=True), id="reasoning"),
+    ],
+)
+def test_the_error_names_the_least_that_is_enough(steps):
+    chat = [SYSTEM, user("look"), *steps]
+    with pytest.raises(BudgetError) as caught:
+        ask(chat, 1, "anthropic")
+    needed = caught.value.needed
+    assert needed < count_list(chat) - 800
+    assert ask(chat, needed, "anthropic").report.tokens_after == needed
+    with pytest.raises(BudgetError):
+        ask(chat, needed - 1, "anthropic")
+    for overflow in ("truncate", "keep"):
+        report = ask(chat, 1, "anthropic", on_overflow=overflow).report
+        assert report.infeasible.needed == report.tokens_after
+
+
 def test_what_is_a_stub_is_not_clipped_and_the_largest_result_is_first():
     ids = ["p", "q", "r"]
     newest = [
