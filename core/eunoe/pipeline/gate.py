@@ -31,10 +31,10 @@ def need_of_recall(request: Request, start: int, carried: Sequence[int] = ()) ->
     wish = request.flags.now.recall
     if wish is None and request.settings.recall != "auto":
         wish = request.settings.recall == "always"
-    if wish is False or request.question is None:
+    query = request.query
+    if wish is False or query is None:
         return RecallNeed("none", "recall is off for this turn")
-    query = request.entries[request.question].analysed()
-    if wish is None and not may_open(query):
+    if wish is None and not may_open(query, templated=request.from_template):
         return RecallNeed("none", "the question does not point back")
     scored = score_history(request)
     if wish or scored.answer is None:

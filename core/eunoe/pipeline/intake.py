@@ -7,8 +7,8 @@ from typing import Any
 
 from eunoe.domain.ports import TokenCounter
 from eunoe.domain.settings import Settings
+from eunoe.pipeline.flag_reading import ReadFlags, strip_flags
 from eunoe.pipeline.memory import ContentEntry, ContentMemory, count_entries
-from eunoe.pipeline.request import ReadFlags, strip_flags
 from eunoe.pipeline.transcript import PipelineMemory, Transcript, last_turn_start
 from eunoe.stages.atoms import opens_turn
 

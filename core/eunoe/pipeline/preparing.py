@@ -5,7 +5,7 @@ from __future__ import annotations
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import Advisers
-from eunoe.pipeline.request import strip_flags
+from eunoe.pipeline.flag_reading import strip_flags
 from eunoe.pipeline.transcript import PipelineMemory, last_turn_start
 
 

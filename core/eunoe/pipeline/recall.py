@@ -80,20 +80,21 @@ class Choice:
 def score_history(request: Request) -> Scored:
     """Relevance of the finished turns to the current question; zeros if there is no question."""
     size = request.turn_start
-    if request.question is None or not size:
+    query = request.query
+    if request.question is None or query is None or not size:
         return Scored(np.zeros(size))
     question = request.entries[request.question]
     index = request.transcript.indexed(request.expired)
     advice = request.advisers.ask(request.transcript, question, request.expired, request.chat)
     request.notes.extend(advice.warnings)
     answer = index.relevance(
-        question.analysed(),
+        query,
         upto=size,
         likeness=advice.likeness,
         labels=advice.labels,
         ahead=advice.ahead,
     )
-    lifted = lift_by_cues(request.transcript, question.analysed(), answer, answer.values)
+    lifted = lift_by_cues(request.transcript, query, answer, answer.values)
     values = adjust_by_settings(request, lifted)
     return Scored(weigh_by_flags(request, values), answer)
 

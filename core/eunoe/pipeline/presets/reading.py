@@ -43,10 +43,10 @@ def read_preset_chat(
         TimeIsOverError: the time for scoring is over.
     """
     size, transcript, settings = request.turn_start, request.transcript, request.settings
-    if request.question is None or not size:
+    query = request.query
+    if request.question is None or query is None or not size:
         return None
     rows = transcript.term_rows(request.expired)
-    query = request.entries[request.question].analysed()
     atoms, first = transcript.atoms, transcript.atom_first.view()
     holder = transcript.atom_of_message.view()
     open_atoms = (transcript.atom_system.view() == 0) & (first >= start)

@@ -1,6 +1,7 @@
 """Scoring: how much each message matters to a question."""
 
 from eunoe.stages.scoring.analysis import TextAnalysis, analyse_text
+from eunoe.stages.scoring.boilerplate import without_boilerplate
 from eunoe.stages.scoring.gate import WindowCoverage, window_coverage
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.price import price_relevance
@@ -34,4 +35,5 @@ __all__ = [
     "analyse_text",
     "price_relevance",
     "window_coverage",
+    "without_boilerplate",
 ]

@@ -231,13 +231,14 @@ def _terms_held(
 GATE_MOST_WORDS = 72
 
 
-def may_open(query: TextAnalysis) -> bool:
+def may_open(query: TextAnalysis, *, templated: bool = False) -> bool:
     """Whether the gate can open for this question at all, whatever the chat holds.
 
     Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus; a statement opens the gate
-    only if it points back, or is short. False saves the scoring.
+    only if it points back, or is short and no program wrote it: the output of a shell names much
+    and wants nothing. False saves the scoring.
     """
     words = max(query.words, query.length // 3)
-    if words <= GATE_NAME_WORDS:
+    if words <= GATE_NAME_WORDS and not templated:
         return True
     return words <= GATE_MOST_WORDS and (query.asks or cues_of(query) & CUE_RECALL != 0)

@@ -84,6 +84,21 @@ def test_what_may_not_open_never_does(words):
     assert may_open(analyse_text(text, role="user")) or not cover(text).open
 
 
+@pytest.mark.parametrize(
+    ("text", "opens"),
+    [
+        ("ops/deploy_prod.sh (12 lines)", False),
+        ("she asks for our colours", False),
+        ("What is the name of my dog?", True),
+        ("the name of my dog, as we said earlier", True),
+    ],
+)
+def test_what_a_program_wrote_must_ask_or_point_back(text, opens):
+    query = analyse_text(text, role="user")
+    assert may_open(query)
+    assert may_open(query, templated=True) is opens
+
+
 @pytest.mark.property
 @settings(max_examples=40)
 @given(st.text(max_size=60), st.integers(-2, 12))
