@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 176 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a6223e3b7d3670ea106eb37a96c3a077df25a1ecdad8ec1ecd0be72353fab064
+# Made of 180 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 1a0fa74b6166ae10d98723caa6a53bd0fa519cde627af4ae73c332c13d006331
 
 from __future__ import annotations
 
@@ -818,83 +818,6 @@ def atom_of(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
-    """What the flags of one message ask for. ``None`` or False: not asked.
-
-    Attributes:
-        full: send everything, this turn (never above the operator's cap).
-        target: aim for this many tokens.
-        context: keep only the newest so many turns.
-        nosum: no summaries.
-        pin: this message is never cut.
-        drop: this message is left out.
-        recent: keep the newest so many messages, whatever their weight.
-        keep_tag: keep every message that carries this tag.
-        tag: the tag of this message.
-        weight: base weight of this message.
-        tool_penalty: factor on tool messages, for this turn.
-        pair_coherence: how much an answer inherits of its question's weight, for this turn.
-        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
-        policy: name of the policy for this turn.
-        why: explain this turn.
-    """
-
-    full: bool = False
-    target: int | None = None
-    context: int | None = None
-    nosum: bool = False
-    pin: bool = False
-    drop: bool = False
-    recent: int | None = None
-    keep_tag: str | None = None
-    tag: str | None = None
-    weight: float | None = None
-    tool_penalty: float | None = None
-    pair_coherence: float | None = None
-    recall: bool | None = None
-    policy: str | None = None
-    why: bool = False
-
-    def over(self, standing: Flags) -> Flags:
-        """These flags where they say something, else the standing ones."""
-        said = {
-            f.name: value
-            for f in fields(self)
-            if (value := getattr(self, f.name)) is not None and value is not False
-        }
-        if self.recall is False:
-            said["recall"] = False
-        return replace(standing, **said)
-
-
-NO_FLAGS = Flags()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlagReading:
-    """What one message said in flags.
-
-    Attributes:
-        flags: for the turn that the message opens.
-        stays_on: names switched on for good with ``+``.
-        standing: the values of those.
-        switched_off: names switched off with ``-``.
-        rest: the text without the flags.
-        problems: one sentence for each known flag with a bad value (the text is then left alone).
-    """
-
-    flags: Flags = NO_FLAGS
-    standing: Flags = NO_FLAGS
-    stays_on: tuple[str, ...] = ()
-    switched_off: tuple[str, ...] = ()
-    rest: str = ""
-    problems: tuple[str, ...] = ()
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.domain.message: What the stages know of one chat message: an immutable value, made once for each content.
 
 SYSTEM_ROLES = ("system", "developer")
@@ -1508,6 +1431,83 @@ class Settings:
             raise SettingsError(
                 "low_water", self.low_water, f"below high_water {self.high_water:g}"
             )
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What the flags of one message ask for. ``None`` or False: not asked.
+
+    Attributes:
+        full: send everything, this turn (never above the operator's cap).
+        target: aim for this many tokens.
+        context: keep only the newest so many turns.
+        nosum: no summaries.
+        pin: this message is never cut.
+        drop: this message is left out.
+        recent: keep the newest so many messages, whatever their weight.
+        keep_tag: keep every message that carries this tag.
+        tag: the tag of this message.
+        weight: base weight of this message.
+        tool_penalty: factor on tool messages, for this turn.
+        pair_coherence: how much an answer inherits of its question's weight, for this turn.
+        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
+        policy: name of the policy for this turn.
+        why: explain this turn.
+    """
+
+    full: bool = False
+    target: int | None = None
+    context: int | None = None
+    nosum: bool = False
+    pin: bool = False
+    drop: bool = False
+    recent: int | None = None
+    keep_tag: str | None = None
+    tag: str | None = None
+    weight: float | None = None
+    tool_penalty: float | None = None
+    pair_coherence: float | None = None
+    recall: bool | None = None
+    policy: str | None = None
+    why: bool = False
+
+    def over(self, standing: Flags) -> Flags:
+        """These flags where they say something, else the standing ones."""
+        said = {
+            f.name: value
+            for f in fields(self)
+            if (value := getattr(self, f.name)) is not None and value is not False
+        }
+        if self.recall is False:
+            said["recall"] = False
+        return replace(standing, **said)
+
+
+NO_FLAGS = Flags()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagReading:
+    """What one message said in flags.
+
+    Attributes:
+        flags: for the turn that the message opens.
+        stays_on: names switched on for good with ``+``.
+        standing: the values of those.
+        switched_off: names switched off with ``-``.
+        rest: the text without the flags.
+        problems: one sentence for each known flag with a bad value (the text is then left alone).
+    """
+
+    flags: Flags = NO_FLAGS
+    standing: Flags = NO_FLAGS
+    stays_on: tuple[str, ...] = ()
+    switched_off: tuple[str, ...] = ()
+    rest: str = ""
+    problems: tuple[str, ...] = ()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -8817,10 +8817,7 @@ def without_half_characters(value: Any) -> Any:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.request: One request, read and counted: what every policy starts from.
-
-LIST_TOKENS = LIST_FRAMING
-
+# eunoe.pipeline.flag_reading: The flags of a chat, read from its user messages and taken out of what the model sees.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadFlags:
@@ -8898,6 +8895,472 @@ def _newest_question(entries: Sequence[ContentEntry]) -> int | None:
     return None
 
 
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.boilerplate: What messages of one writer repeat line by line: templates of a program, prompts of a shell.
+
+MOST_LINES = 2000
+"""Lines of a text beyond which it is not looked through."""
+
+
+def without_boilerplate(text: str, before: Sequence[str]) -> str:
+    """The text without the lines of several words that stand in each of the texts before it, too.
+
+    Args:
+        text: of the message in question.
+        before: texts of the same writer before it; one alone makes no habit.
+
+    Returns:
+        What is left; the text itself if that would be nothing but white space. O(characters).
+    """
+    lines = text.split("\n")
+    if len(before) < 2 or not 1 < len(lines) <= MOST_LINES:
+        return text
+    habits = set.intersection(*map(_lines_of_words, before))
+    rest = [line for line in lines if line.strip() not in habits]
+    return "\n".join(rest) if any(map(str.strip, rest)) else text
+
+
+def _lines_of_words(text: str) -> set[str]:
+    return {line for line in map(str.strip, text.split("\n")) if " " in line}
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.gate: The recall gate: does the window in view lack what the question needs?
+
+GATE_FLOOR = 0.05
+GATE_SHORT_WORDS = 20
+GATE_NAME_WORDS = 25
+GATE_SURE_SCORE = 2.3
+GATE_MEANING_LEAD = 1.0
+"""Standard deviations of likeness by which a message out of view must lead all those in view."""
+GATE_RELEVANT = 0.5
+"""Relevance from which on a message out of view speaks for itself,"""
+GATE_RELEVANCE_LEAD = 3.0
+"""and how many times that of all those in view it must be."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCoverage:
+    """How well the messages in view answer a question, beside those out of view.
+
+    Attributes:
+        inside: Share of the question's weight (idf) that occurs in the window, 0 to 1.
+        outside: Share that occurs before the window.
+        missing: Share that occurs before the window only.
+        best_inside: Largest share that one message and its neighbours hold, in the window.
+        best_outside: The same before the window.
+        missing_names: Identifiers, paths and codes of the question found before the window only.
+        words: Written words of the question (a third of its n-grams for scripts without spaces).
+        asks: Whether it is a question.
+        recalls: Whether it points back at the chat ("earlier", "as we discussed", "之前").
+        follows: Whether it goes on with what is in view ("ok, and ...", "thanks, ...").
+        wants: Whether it wants something of before without asking ("tell me the port", "the column
+            that you prepared", "she asks which form").
+        lead: By how many standard deviations the likeness in meaning of the best message before the
+            window exceeds that of the best one in it; without embeddings minus infinity, as where
+            the best one before it is no better than the best of so many random ones.
+        relevant_outside: Relevance of the most relevant message before the window, 0 to 1.
+        relevant_inside: The same in the window.
+    """
+
+    inside: float
+    outside: float
+    missing: float
+    best_inside: float
+    best_outside: float
+    missing_names: tuple[str, ...]
+    words: int
+    asks: bool
+    recalls: bool
+    follows: bool
+    wants: bool = False
+    lead: float = -math.inf
+    relevant_outside: float = 0.0
+    relevant_inside: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """``1.5 + 3 ln(best_outside/best_inside) + [recalls] - 2 [follows] - 4.5 (words-20)+/20``.
+
+        Both shares are floored by adding 0.05. A long message brings its own context and a
+        follow-up has it in view, so they must find much more outside than inside; a question that
+        points back needs less.
+        """
+        ratio = (self.best_outside + GATE_FLOOR) / (self.best_inside + GATE_FLOOR)
+        surplus = max(0, self.words - GATE_SHORT_WORDS) / GATE_SHORT_WORDS
+        return 1.5 + 3.0 * math.log(ratio) + 1.0 * self.recalls - 2.0 * self.follows - 4.5 * surplus
+
+    @property
+    def open(self) -> bool:
+        """Whether recall should look before the window.
+
+        Statements ("thanks, next", a task of its own) open it only when they point back, when they
+        want something that is better known before the window, or when they are short and hold an
+        identifier that only messages before the window know.
+        """
+        return self._open_by_words or self.by_meaning or self.by_relevance
+
+    @property
+    def relevance_leads(self) -> bool:
+        """Whether it is short, and nothing in view comes near in relevance to what is not."""
+        return (
+            self.words <= GATE_NAME_WORDS
+            and self.relevant_outside >= GATE_RELEVANT
+            and self.relevant_outside >= GATE_RELEVANCE_LEAD * self.relevant_inside
+        )
+
+    @property
+    def by_relevance(self) -> bool:
+        """Whether relevance alone opens it.
+
+        Also for what only tells of a question ("she asks for the colours"), or begins with thanks.
+        """
+        return self.relevance_leads and not self._open_by_words
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether likeness in meaning alone opens it: for a short question, or a wish.
+
+        It does not for what goes on with what is in view: that resembles much, and needs nothing.
+        """
+        if self._open_by_words or self.follows or self.words > GATE_NAME_WORDS:
+            return False
+        return self.lead >= GATE_MEANING_LEAD and (self.asks or self.recalls or self.wants)
+
+    @property
+    def _open_by_words(self) -> bool:
+        if self.best_outside <= 0.0:
+            return False
+        if self.asks or self.recalls:
+            return self.score >= 0.0
+        if self.words > GATE_NAME_WORDS:
+            return False
+        if self.missing_names:
+            return self.score >= 0.0
+        return self.wants and self.best_outside > self.best_inside and self.score >= 0.0
+
+    @property
+    def sure(self) -> bool:
+        """Whether it points back, or finds far more outside: where a cut has carried much over."""
+        return self.recalls or self.score >= GATE_SURE_SCORE or self.relevance_leads
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a plain question, or points back, and words opened the gate.
+
+        Statements, and questions that only meaning or relevance speaks for, are served in the free
+        room.
+        """
+        return (self.asks or self.recalls) and not (self.by_meaning or self.by_relevance)
+
+
+def window_coverage(
+    index: RelevanceIndex,
+    query: TextAnalysis,
+    start: int,
+    *,
+    upto: int | None = None,
+    relevance: Relevance | None = None,
+    values: NDArray[np.float64] | None = None,
+    carried: Sequence[int] = (),
+) -> WindowCoverage:
+    """Compare the window ``[start, upto)`` with the messages before it.
+
+    Args:
+        index: Index that holds the messages.
+        query: Analysis of the question (not itself among the messages counted).
+        start: First message in view.
+        upto: Messages that count, all by default.
+        relevance: Answer of the index for the same query and `upto`, when it is at hand.
+        values: Relevance of each message, shape (upto,), where it was adjusted since.
+        carried: Messages before the window that are in view all the same.
+    """
+    n = len(index) if upto is None else max(0, min(upto, len(index)))
+    start = max(0, min(start, n))
+    answer = index.relevance(query, upto=n) if relevance is None else relevance
+    total = sum(weight for _, weight in answer.profile.weights)
+    inside = outside = missing = 0.0
+    absent: set[str] = set()
+    seen = _terms_held(index, [term for term, _ in answer.profile.weights], carried, n)
+    for term, weight in answer.profile.weights:
+        first, last = answer.reaches[term]
+        here = last >= start or term in seen
+        inside += weight * here
+        outside += weight * (first < start)
+        missing += weight * (not here)
+        if not here:
+            absent.add(term)
+    share = index.nearby_share(answer)
+    best_carried = float(share[list(carried)].max(initial=0.0)) if carried else 0.0
+    beyond = np.delete(share[:start], list(carried)) if carried else share[:start]
+    cues = answer.profile.cues
+    values = answer.values if values is None else values
+    relevant = np.delete(values[:start], list(carried)) if carried else values[:start]
+    scale = 1.0 / total if total > 0.0 else 0.0
+    return WindowCoverage(
+        inside=inside * scale,
+        outside=outside * scale,
+        missing=missing * scale,
+        best_inside=max(best_carried, float(share[start:].max(initial=0.0))),
+        best_outside=float(beyond.max(initial=0.0)),
+        missing_names=tuple(
+            name
+            for name in query.entities
+            if not name.replace(" ", "").isalpha() and index.knows_only(name, absent)
+        ),
+        words=max(query.words, query.length // 3),
+        asks=query.asks,
+        recalls=cues & CUE_RECALL != 0,
+        follows=cues & CUE_FOLLOW_UP != 0,
+        wants=cues & CUE_WANTS != 0,
+        lead=_meaning_lead(index, answer, start),
+        relevant_outside=float(relevant.max(initial=0.0)),
+        relevant_inside=float(values[start:].max(initial=0.0)),
+    )
+
+
+def _meaning_lead(index: RelevanceIndex, answer: Relevance, start: int) -> float:
+    part, weight = answer.signals.get("vector"), index.settings.weights.vector
+    if part is None or weight <= 0.0:
+        return -math.inf
+    column = part / weight
+    if not beyond_chance(column)[:start].any():
+        return -math.inf
+    return float(column[:start].max() - np.max(column[start:], initial=-math.inf))
+
+
+def _terms_held(
+    index: RelevanceIndex, terms: Sequence[str], carried: Sequence[int], upto: int
+) -> set[str]:
+    """The terms that some of the carried messages hold."""
+    if not carried:
+        return set()
+    places = set(carried)
+    holders = zip(terms, index.holders(terms, upto), strict=True)
+    return {term for term, held in holders if not places.isdisjoint(held)}
+
+
+GATE_MOST_WORDS = 72
+
+
+def may_open(query: TextAnalysis, *, templated: bool = False) -> bool:
+    """Whether the gate can open for this question at all, whatever the chat holds.
+
+    Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus; a statement opens the gate
+    only if it points back, or is short and no program wrote it: the output of a shell names much
+    and wants nothing. False saves the scoring.
+    """
+    words = max(query.words, query.length // 3)
+    if words <= GATE_NAME_WORDS and not templated:
+        return True
+    return words <= GATE_MOST_WORDS and (query.asks or cues_of(query) & CUE_RECALL != 0)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.price: The price of length: what a message is worth under a budget.
+
+PRICE_EXPONENT = 0.75
+
+
+def price_relevance(
+    values: NDArray[np.float64],
+    tokens: NDArray[np.int64] | NDArray[np.float64],
+    *,
+    exponent: float = PRICE_EXPONENT,
+) -> NDArray[np.float64]:
+    """Utility for ranking under a budget: odds of relevance per (softened) token.
+
+    ``u = r/(1-r) / tokens**exponent``. Filling the budget in descending order of `u` is the density
+    greedy of the knapsack problem; odds instead of probabilities keep certain hits in front, an
+    exponent below 1 keeps the budget from filling with greetings.
+
+    Args:
+        values: Relevance in [0, 1], shape (n,).
+        tokens: Cost of each message, at least 1 is charged, shape (n,).
+        exponent: 0 ranks by relevance alone, 1 by odds per token.
+
+    Returns:
+        Utilities >= 0, shape (n,); order them descending, ties by position.
+    """
+    bounded = np.clip(np.asarray(values, dtype=np.float64), 0.0, 1.0 - 1e-12)
+    cost = np.maximum(1.0, np.asarray(tokens, dtype=np.float64))
+    return np.asarray(bounded / (1.0 - bounded) / cost**exponent)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.scorers: Scoring strategies behind one protocol: every one gives relevance in [0, 1] per message.
+
+SCORER_KEYWORD_FLOOR = 0.1
+SCORER_SMART_FLOOR = 0.05
+SCORER_PAIR_COHERENCE = 0.8
+SCORER_TOOL_PENALTY = 0.5
+
+_SCORER_USER = 1
+_SCORER_ASSISTANT = 2
+_SCORER_TOOL = 3
+
+
+class Scorer(Protocol):
+    """A way to say how much each message matters to a question."""
+
+    @property
+    def name(self) -> str:
+        """Short name for reports."""
+        ...
+
+    def score(
+        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+    ) -> NDArray[np.float64]:
+        """Values in [0, 1] of the messages [0, upto), shape (upto,)."""
+        ...
+
+
+def keyword_relevance(bm25: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
+    """``max(floor, bm25/max)``; all 1 when nothing matches."""
+    top = float(bm25.max(initial=0.0))
+    return np.asarray(np.maximum(floor, bm25 / top)) if top > 0.0 else np.ones(bm25.shape)
+
+
+def pair_coherence(
+    values: NDArray[np.float64], roles: NDArray[np.int8], share: float
+) -> NDArray[np.float64]:
+    """Question and answer pull each other up to `share` of the other's value.
+
+    Only an assistant message directly after a user message is a pair.
+
+    Args:
+        values: Relevance, shape (n,).
+        roles: 1 user, 2 assistant, 3 tool, shape (n,).
+        share: In [0, 1].
+    """
+    out = values.copy()
+    pair = np.flatnonzero((roles[:-1] == _SCORER_USER) & (roles[1:] == _SCORER_ASSISTANT))
+    out[pair + 1] = np.maximum(values[pair + 1], share * values[pair])
+    out[pair] = np.maximum(values[pair], share * values[pair + 1])
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class StaticScorer:
+    """The same values whatever is asked, 1 where none is given."""
+
+    values: tuple[float, ...] = ()
+    name: str = "static"
+
+    def score(
+        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+    ) -> NDArray[np.float64]:
+        """See `Scorer`."""
+        del query
+        out = np.ones(index.turns(upto).shape)
+        given = np.clip(np.array(self.values[: out.size], dtype=np.float64), 0.0, 1.0)
+        out[: given.size] = given
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordScorer:
+    """BM25 over its maximum."""
+
+    floor: float = SCORER_KEYWORD_FLOOR
+    name: str = "keyword"
+
+    def score(
+        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+    ) -> NDArray[np.float64]:
+        """See `Scorer`."""
+        return keyword_relevance(index.bm25(query, upto=upto), self.floor)
+
+
+@dataclass(frozen=True, slots=True)
+class SmartScorer:
+    """Keyword, then pair coherence, then a penalty for tool messages."""
+
+    floor: float = SCORER_SMART_FLOOR
+    coherence: float = SCORER_PAIR_COHERENCE
+    tool_penalty: float = SCORER_TOOL_PENALTY
+    name: str = "smart"
+
+    def score(
+        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+    ) -> NDArray[np.float64]:
+        """See `Scorer`."""
+        roles = index.roles(upto)
+        values = keyword_relevance(index.bm25(query, upto=upto), self.floor)
+        values = pair_coherence(values, roles, self.coherence)
+        return np.asarray(
+            np.minimum(1.0, values * np.where(roles == _SCORER_TOOL, self.tool_penalty, 1.0))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceScorer:
+    """The relevance index, the default."""
+
+    name: str = "relevance"
+
+    def score(
+        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+    ) -> NDArray[np.float64]:
+        """See `Scorer`."""
+        return index.relevance(query, upto=upto).values
+
+
+@dataclass(frozen=True, slots=True)
+class CompositeScorer:
+    """Weighted mean of other scorers; one that says the same of every message is left out."""
+
+    scorers: Sequence[Scorer]
+    weights: Sequence[float] = field(default=())
+    name: str = "composite"
+
+    def score(
+        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+    ) -> NDArray[np.float64]:
+        """See `Scorer`."""
+        weights = self.weights or (1.0,) * len(self.scorers)
+        total = 0.0
+        out = np.zeros(index.turns(upto).shape)
+        for scorer, weight in zip(self.scorers, weights, strict=True):
+            values = scorer.score(index, query, upto=upto)
+            if values.size and float(np.ptp(values)) > 0.0 and weight > 0.0:
+                out += weight * values
+                total += weight
+        return np.asarray(out / total) if total > 0.0 else np.ones(out.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class DecayScorer:
+    """Another scorer with bounded forgetting, off when the question points back or names a date.
+
+    ``r * (floor + (1-floor) rate**age)`` with the age in turns.
+    """
+
+    inner: Scorer
+    rate: float = 0.98
+    floor: float = 0.5
+    name: str = "decay"
+
+    def score(
+        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+    ) -> NDArray[np.float64]:
+        """See `Scorer`."""
+        values = self.inner.score(index, query, upto=upto)
+        turns = index.turns(upto)
+        if not turns.size or query.dates or cues_of(query) & CUE_RECALL:
+            return values
+        age = np.maximum(0, int(turns[-1]) - turns)
+        return np.asarray(values * (self.floor + (1.0 - self.floor) * self.rate**age))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.request: One request, read and counted: what every policy starts from.
+
+LIST_TOKENS = LIST_FRAMING
+_HABIT_TURNS = 2
+"""Turns in a row that must hold a line for it to be a habit."""
+
+
 @dataclass(kw_only=True)
 class Request:
     """A request ready for a policy.
@@ -8956,6 +9419,31 @@ class Request:
         return next(
             (k for k in range(i, len(self.messages)) if opens_turn(self.messages[k], None)), None
         )
+
+    @cached_property
+    def query(self) -> TextAnalysis | None:
+        """What the current turn asks for: its question, less what users repeat in every turn."""
+        if self.question is None:
+            return None
+        asked = self.entries[self.question]
+        rest = self._without_habits(asked.message.text)
+        if len(rest) == len(asked.message.text):
+            return asked.analysed()
+        return analyse_text(rest, role=asked.message.role, name=asked.message.name)
+
+    @property
+    def from_template(self) -> bool:
+        """Whether the question has lines that the last users' messages had, too, as programs do."""
+        return self.question is not None and (
+            self.query is not self.entries[self.question].analysed()
+        )
+
+    def _without_habits(self, text: str) -> str:
+        if "\n" not in text:
+            return text
+        openings = self.transcript.turns.view()[-_HABIT_TURNS:]
+        before = [self.messages[int(i)] for i in openings]
+        return without_boilerplate(text, [m.text for m in before if m.role == "user"])
 
     @cached_property
     def current_atoms(self) -> list[Atom]:
@@ -15190,37 +15678,6 @@ def weigh_tool_flow(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.price: The price of length: what a message is worth under a budget.
-
-PRICE_EXPONENT = 0.75
-
-
-def price_relevance(
-    values: NDArray[np.float64],
-    tokens: NDArray[np.int64] | NDArray[np.float64],
-    *,
-    exponent: float = PRICE_EXPONENT,
-) -> NDArray[np.float64]:
-    """Utility for ranking under a budget: odds of relevance per (softened) token.
-
-    ``u = r/(1-r) / tokens**exponent``. Filling the budget in descending order of `u` is the density
-    greedy of the knapsack problem; odds instead of probabilities keep certain hits in front, an
-    exponent below 1 keeps the budget from filling with greetings.
-
-    Args:
-        values: Relevance in [0, 1], shape (n,).
-        tokens: Cost of each message, at least 1 is charged, shape (n,).
-        exponent: 0 ranks by relevance alone, 1 by odds per token.
-
-    Returns:
-        Utilities >= 0, shape (n,); order them descending, ties by position.
-    """
-    bounded = np.clip(np.asarray(values, dtype=np.float64), 0.0, 1.0 - 1e-12)
-    cost = np.maximum(1.0, np.asarray(tokens, dtype=np.float64))
-    return np.asarray(bounded / (1.0 - bounded) / cost**exponent)
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.recall: Bring back older messages that this question needs: candidates, gate, choice, quotation.
 
 GIST_LINE_TOKENS = 8
@@ -15273,20 +15730,21 @@ class Choice:
 def score_history(request: Request) -> Scored:
     """Relevance of the finished turns to the current question; zeros if there is no question."""
     size = request.turn_start
-    if request.question is None or not size:
+    query = request.query
+    if request.question is None or query is None or not size:
         return Scored(np.zeros(size))
     question = request.entries[request.question]
     index = request.transcript.indexed(request.expired)
     advice = request.advisers.ask(request.transcript, question, request.expired, request.chat)
     request.notes.extend(advice.warnings)
     answer = index.relevance(
-        question.analysed(),
+        query,
         upto=size,
         likeness=advice.likeness,
         labels=advice.labels,
         ahead=advice.ahead,
     )
-    lifted = lift_by_cues(request.transcript, question.analysed(), answer, answer.values)
+    lifted = lift_by_cues(request.transcript, query, answer, answer.values)
     values = adjust_by_settings(request, lifted)
     return Scored(weigh_by_flags(request, values), answer)
 
@@ -17392,10 +17850,10 @@ def read_preset_chat(
         TimeIsOverError: the time for scoring is over.
     """
     size, transcript, settings = request.turn_start, request.transcript, request.settings
-    if request.question is None or not size:
+    query = request.query
+    if request.question is None or query is None or not size:
         return None
     rows = transcript.term_rows(request.expired)
-    query = request.entries[request.question].analysed()
     atoms, first = transcript.atoms, transcript.atom_first.view()
     holder = transcript.atom_of_message.view()
     open_atoms = (transcript.atom_system.view() == 0) & (first >= start)
@@ -18979,237 +19437,6 @@ def _quoted_tokens(request: Request, places: Sequence[int]) -> NDArray[np.int64]
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.gate: The recall gate: does the window in view lack what the question needs?
-
-GATE_FLOOR = 0.05
-GATE_SHORT_WORDS = 20
-GATE_NAME_WORDS = 25
-GATE_SURE_SCORE = 2.3
-GATE_MEANING_LEAD = 1.0
-"""Standard deviations of likeness by which a message out of view must lead all those in view."""
-GATE_RELEVANT = 0.5
-"""Relevance from which on a message out of view speaks for itself,"""
-GATE_RELEVANCE_LEAD = 3.0
-"""and how many times that of all those in view it must be."""
-
-
-@dataclass(frozen=True, slots=True)
-class WindowCoverage:
-    """How well the messages in view answer a question, beside those out of view.
-
-    Attributes:
-        inside: Share of the question's weight (idf) that occurs in the window, 0 to 1.
-        outside: Share that occurs before the window.
-        missing: Share that occurs before the window only.
-        best_inside: Largest share that one message and its neighbours hold, in the window.
-        best_outside: The same before the window.
-        missing_names: Identifiers, paths and codes of the question found before the window only.
-        words: Written words of the question (a third of its n-grams for scripts without spaces).
-        asks: Whether it is a question.
-        recalls: Whether it points back at the chat ("earlier", "as we discussed", "之前").
-        follows: Whether it goes on with what is in view ("ok, and ...", "thanks, ...").
-        wants: Whether it wants something of before without asking ("tell me the port", "the column
-            that you prepared", "she asks which form").
-        lead: By how many standard deviations the likeness in meaning of the best message before the
-            window exceeds that of the best one in it; without embeddings minus infinity, as where
-            the best one before it is no better than the best of so many random ones.
-        relevant_outside: Relevance of the most relevant message before the window, 0 to 1.
-        relevant_inside: The same in the window.
-    """
-
-    inside: float
-    outside: float
-    missing: float
-    best_inside: float
-    best_outside: float
-    missing_names: tuple[str, ...]
-    words: int
-    asks: bool
-    recalls: bool
-    follows: bool
-    wants: bool = False
-    lead: float = -math.inf
-    relevant_outside: float = 0.0
-    relevant_inside: float = 0.0
-
-    @property
-    def score(self) -> float:
-        """``1.5 + 3 ln(best_outside/best_inside) + [recalls] - 2 [follows] - 4.5 (words-20)+/20``.
-
-        Both shares are floored by adding 0.05. A long message brings its own context and a
-        follow-up has it in view, so they must find much more outside than inside; a question that
-        points back needs less.
-        """
-        ratio = (self.best_outside + GATE_FLOOR) / (self.best_inside + GATE_FLOOR)
-        surplus = max(0, self.words - GATE_SHORT_WORDS) / GATE_SHORT_WORDS
-        return 1.5 + 3.0 * math.log(ratio) + 1.0 * self.recalls - 2.0 * self.follows - 4.5 * surplus
-
-    @property
-    def open(self) -> bool:
-        """Whether recall should look before the window.
-
-        Statements ("thanks, next", a task of its own) open it only when they point back, when they
-        want something that is better known before the window, or when they are short and hold an
-        identifier that only messages before the window know.
-        """
-        return self._open_by_words or self.by_meaning or self.by_relevance
-
-    @property
-    def relevance_leads(self) -> bool:
-        """Whether it is short, and nothing in view comes near in relevance to what is not."""
-        return (
-            self.words <= GATE_NAME_WORDS
-            and self.relevant_outside >= GATE_RELEVANT
-            and self.relevant_outside >= GATE_RELEVANCE_LEAD * self.relevant_inside
-        )
-
-    @property
-    def by_relevance(self) -> bool:
-        """Whether relevance alone opens it.
-
-        Also for what only tells of a question ("she asks for the colours"), or begins with thanks.
-        """
-        return self.relevance_leads and not self._open_by_words
-
-    @property
-    def by_meaning(self) -> bool:
-        """Whether likeness in meaning alone opens it: for a short question, or a wish.
-
-        It does not for what goes on with what is in view: that resembles much, and needs nothing.
-        """
-        if self._open_by_words or self.follows or self.words > GATE_NAME_WORDS:
-            return False
-        return self.lead >= GATE_MEANING_LEAD and (self.asks or self.recalls or self.wants)
-
-    @property
-    def _open_by_words(self) -> bool:
-        if self.best_outside <= 0.0:
-            return False
-        if self.asks or self.recalls:
-            return self.score >= 0.0
-        if self.words > GATE_NAME_WORDS:
-            return False
-        if self.missing_names:
-            return self.score >= 0.0
-        return self.wants and self.best_outside > self.best_inside and self.score >= 0.0
-
-    @property
-    def sure(self) -> bool:
-        """Whether it points back, or finds far more outside: where a cut has carried much over."""
-        return self.recalls or self.score >= GATE_SURE_SCORE or self.relevance_leads
-
-    @property
-    def plain(self) -> bool:
-        """Whether it is a plain question, or points back, and words opened the gate.
-
-        Statements, and questions that only meaning or relevance speaks for, are served in the free
-        room.
-        """
-        return (self.asks or self.recalls) and not (self.by_meaning or self.by_relevance)
-
-
-def window_coverage(
-    index: RelevanceIndex,
-    query: TextAnalysis,
-    start: int,
-    *,
-    upto: int | None = None,
-    relevance: Relevance | None = None,
-    values: NDArray[np.float64] | None = None,
-    carried: Sequence[int] = (),
-) -> WindowCoverage:
-    """Compare the window ``[start, upto)`` with the messages before it.
-
-    Args:
-        index: Index that holds the messages.
-        query: Analysis of the question (not itself among the messages counted).
-        start: First message in view.
-        upto: Messages that count, all by default.
-        relevance: Answer of the index for the same query and `upto`, when it is at hand.
-        values: Relevance of each message, shape (upto,), where it was adjusted since.
-        carried: Messages before the window that are in view all the same.
-    """
-    n = len(index) if upto is None else max(0, min(upto, len(index)))
-    start = max(0, min(start, n))
-    answer = index.relevance(query, upto=n) if relevance is None else relevance
-    total = sum(weight for _, weight in answer.profile.weights)
-    inside = outside = missing = 0.0
-    absent: set[str] = set()
-    seen = _terms_held(index, [term for term, _ in answer.profile.weights], carried, n)
-    for term, weight in answer.profile.weights:
-        first, last = answer.reaches[term]
-        here = last >= start or term in seen
-        inside += weight * here
-        outside += weight * (first < start)
-        missing += weight * (not here)
-        if not here:
-            absent.add(term)
-    share = index.nearby_share(answer)
-    best_carried = float(share[list(carried)].max(initial=0.0)) if carried else 0.0
-    beyond = np.delete(share[:start], list(carried)) if carried else share[:start]
-    cues = answer.profile.cues
-    values = answer.values if values is None else values
-    relevant = np.delete(values[:start], list(carried)) if carried else values[:start]
-    scale = 1.0 / total if total > 0.0 else 0.0
-    return WindowCoverage(
-        inside=inside * scale,
-        outside=outside * scale,
-        missing=missing * scale,
-        best_inside=max(best_carried, float(share[start:].max(initial=0.0))),
-        best_outside=float(beyond.max(initial=0.0)),
-        missing_names=tuple(
-            name
-            for name in query.entities
-            if not name.replace(" ", "").isalpha() and index.knows_only(name, absent)
-        ),
-        words=max(query.words, query.length // 3),
-        asks=query.asks,
-        recalls=cues & CUE_RECALL != 0,
-        follows=cues & CUE_FOLLOW_UP != 0,
-        wants=cues & CUE_WANTS != 0,
-        lead=_meaning_lead(index, answer, start),
-        relevant_outside=float(relevant.max(initial=0.0)),
-        relevant_inside=float(values[start:].max(initial=0.0)),
-    )
-
-
-def _meaning_lead(index: RelevanceIndex, answer: Relevance, start: int) -> float:
-    part, weight = answer.signals.get("vector"), index.settings.weights.vector
-    if part is None or weight <= 0.0:
-        return -math.inf
-    column = part / weight
-    if not beyond_chance(column)[:start].any():
-        return -math.inf
-    return float(column[:start].max() - np.max(column[start:], initial=-math.inf))
-
-
-def _terms_held(
-    index: RelevanceIndex, terms: Sequence[str], carried: Sequence[int], upto: int
-) -> set[str]:
-    """The terms that some of the carried messages hold."""
-    if not carried:
-        return set()
-    places = set(carried)
-    holders = zip(terms, index.holders(terms, upto), strict=True)
-    return {term for term, held in holders if not places.isdisjoint(held)}
-
-
-GATE_MOST_WORDS = 72
-
-
-def may_open(query: TextAnalysis) -> bool:
-    """Whether the gate can open for this question at all, whatever the chat holds.
-
-    Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus; a statement opens the gate
-    only if it points back, or is short. False saves the scoring.
-    """
-    words = max(query.words, query.length // 3)
-    if words <= GATE_NAME_WORDS:
-        return True
-    return words <= GATE_MOST_WORDS and (query.asks or cues_of(query) & CUE_RECALL != 0)
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.gate: Whether this question needs what lies before the window, and how deep to reach.
 
 @dataclass(frozen=True, slots=True)
@@ -19229,10 +19456,10 @@ def need_of_recall(request: Request, start: int, carried: Sequence[int] = ()) ->
     wish = request.flags.now.recall
     if wish is None and request.settings.recall != "auto":
         wish = request.settings.recall == "always"
-    if wish is False or request.question is None:
+    query = request.query
+    if wish is False or query is None:
         return RecallNeed("none", "recall is off for this turn")
-    query = request.entries[request.question].analysed()
-    if wish is None and not may_open(query):
+    if wish is None and not may_open(query, templated=request.from_template):
         return RecallNeed("none", "the question does not point back")
     scored = score_history(request)
     if wish or scored.answer is None:
