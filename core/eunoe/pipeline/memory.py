@@ -70,10 +70,14 @@ class ContentEntry:
         return self.meaning
 
 
-def meaning_text(message: Message) -> str:
+def meaning_text(message: Message, head: int = _MEANING_HEAD, tail: int = _MEANING_TAIL) -> str:
     """What a model is shown of a message: its text, else its calls; empty for system messages.
 
     A time at its head is left out, the middle of a long text is cut.
+
+    Args:
+        head: characters that a long text keeps of its beginning; at least 1.
+        tail: and of its end; at least 1.
     """
     if message.is_system:
         return ""
@@ -81,9 +85,7 @@ def meaning_text(message: Message) -> str:
     if not text and message.calls:
         text = " ".join(f"{c.name} {c.arguments}" for c in message.calls)
     text = split_stamp(text)[0]
-    if len(text) > _MEANING_HEAD + _MEANING_TAIL:
-        text = f"{text[:_MEANING_HEAD]}\n…\n{text[-_MEANING_TAIL:]}"
-    return text
+    return text if len(text) <= head + tail else f"{text[:head]}\n…\n{text[-tail:]}"
 
 
 class ContentMemory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import shutil
 import sys
 
@@ -50,6 +51,27 @@ def test_png_has_two_pixels_a_unit(tmp_path):
     data = (tmp_path / "a.png").read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     assert (int.from_bytes(data[16:20]), int.from_bytes(data[20:24])) == (80, 40)
+
+
+def drawn_words(rule):
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="80" height="24"><style>{rule}</style>'
+        '<text class="halo" x="4" y="18" font-size="16" fill="#000000">words</text></svg>'
+    )
+
+
+@pytest.mark.slow
+def test_words_with_a_halo_are_seen_in_pixels(eunoe, write, chat, tmp_path):
+    """Cairosvg knows no paint-order: it would draw the halo over the words."""
+    pytest.importorskip("cairosvg", exc_type=(ImportError, OSError))
+    path = tmp_path / "a.svg"
+    eunoe("explain", write(chat), "--budget", "400", "--plot", str(path))
+    drawing = path.read_text(encoding="utf-8")
+    halo = re.search(r"\.halo \{[^}]*\}", drawing)[0]
+    words = picture.as_png(drawn_words(".halo { fill: #000000 }"))
+    covered = picture.as_png(drawn_words(halo.replace("paint-order: stroke", "")))
+    assert covered != words
+    assert picture.as_png(drawn_words(halo)) == words
 
 
 def test_other_names_are_refused_before_anything_is_read(eunoe):

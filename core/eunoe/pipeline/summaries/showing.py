@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from typing import NamedTuple
 
-from eunoe.pipeline.memory import ContentEntry
+from eunoe.domain.message import Message
+from eunoe.pipeline.memory import ContentEntry, meaning_text
 from eunoe.pipeline.request import Request
 from eunoe.pipeline.summaries.honest import first_lines
 from eunoe.pipeline.summaries.writing import SummaryDesk, SummaryJob, SummaryPiece
@@ -25,8 +27,8 @@ _MOST_PIECES = 6
 _MOST_TOKENS = 60_000
 """Tokens of a chat that was never summed up, the newest before the cut, that are: older ones would
 cost more calls than they are worth, and can be recalled."""
-_SPOKEN_CHARACTERS = 6_000
-_RESULT_CHARACTERS = 1_200
+_SPOKEN_ENDS = 4_000, 2_000
+_RESULT_ENDS = 800, 400
 _KEY_BYTES = 16
 
 
@@ -147,14 +149,14 @@ def _job_up_to(request: Request, desk: SummaryDesk, target: int, room: int) -> S
     if not before:
         own = request.timeline.own_before_turns
         first = int(own.searchsorted(int(own[last]) - _MOST_TOKENS))
-    pieces = list(_pieces(request, first, last))
+    pieces = tuple(islice(_pieces(request, first, last), _MOST_PIECES))
     heads = (SUMMARY_HEAD, BLOCK_HEAD)
     if any(text.startswith(heads) for piece in pieces for _, text in piece.messages):
         return None  # a host's loop goes on from what we sent: that was summed up before
     if not pieces:
         return None
     most = room - SUMMARY_TOKENS
-    return SummaryJob(before, tuple(pieces[:_MOST_PIECES]), most, request.counter)
+    return SummaryJob(before, pieces, most, request.counter)
 
 
 def _pieces(request: Request, first: int, last: int) -> Iterator[SummaryPiece]:
@@ -170,19 +172,18 @@ def _pieces(request: Request, first: int, last: int) -> Iterator[SummaryPiece]:
         ]
         tokens = sum(e.tokens for e in held)
         if tokens >= _PIECE_TOKENS or turn + 1 == last:
-            messages = tuple((e.message.role, text) for e in held if (text := _text_to_sum_up(e)))
+            spoken = [
+                (m.role, meaning_text(m, *_shown_length(m))) for m in (e.message for e in held)
+            ]
+            messages = tuple((role, text) for role, text in spoken if text)
             if messages:
                 yield SummaryPiece(_key_at(request, turn + 1), messages, tokens)
             held = []
 
 
-def _text_to_sum_up(entry: ContentEntry) -> str:
-    """What a summarizer is shown of a message: the middle of a long one is cut."""
-    text = entry.meant()
-    most = _RESULT_CHARACTERS if entry.message.is_result else _SPOKEN_CHARACTERS
-    if len(text) <= most:
-        return text
-    return f"{text[: most * 2 // 3]}\n…\n{text[-(most // 3) :]}"
+def _shown_length(message: Message) -> tuple[int, int]:
+    """Characters that a summarizer is shown of the head and the tail of a long message."""
+    return _RESULT_ENDS if message.is_result else _SPOKEN_ENDS
 
 
 def _turn_at(request: Request, place: int) -> int:
