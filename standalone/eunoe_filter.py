@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 180 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 1a0fa74b6166ae10d98723caa6a53bd0fa519cde627af4ae73c332c13d006331
+# sources sha256 95a1d2af70a495c703450863fca1c92d62ff877c203cbfc54e8a5a4009556841
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache, partial
 from hashlib import blake2b
-from itertools import accumulate, compress, count, groupby, pairwise, repeat
+from itertools import accumulate, compress, count, groupby, islice, pairwise, repeat
 from json import dumps
 from json.encoder import encode_basestring, encode_basestring_ascii
 from math import log, sqrt
@@ -3367,10 +3367,14 @@ class ContentEntry:
         return self.meaning
 
 
-def meaning_text(message: Message) -> str:
+def meaning_text(message: Message, head: int = _MEANING_HEAD, tail: int = _MEANING_TAIL) -> str:
     """What a model is shown of a message: its text, else its calls; empty for system messages.
 
     A time at its head is left out, the middle of a long text is cut.
+
+    Args:
+        head: characters that a long text keeps of its beginning; at least 1.
+        tail: and of its end; at least 1.
     """
     if message.is_system:
         return ""
@@ -3378,9 +3382,7 @@ def meaning_text(message: Message) -> str:
     if not text and message.calls:
         text = " ".join(f"{c.name} {c.arguments}" for c in message.calls)
     text = split_stamp(text)[0]
-    if len(text) > _MEANING_HEAD + _MEANING_TAIL:
-        text = f"{text[:_MEANING_HEAD]}\n…\n{text[-_MEANING_TAIL:]}"
-    return text
+    return text if len(text) <= head + tail else f"{text[:head]}\n…\n{text[-tail:]}"
 
 
 class ContentMemory:
@@ -15980,8 +15982,8 @@ _MOST_PIECES = 6
 _MOST_TOKENS = 60_000
 """Tokens of a chat that was never summed up, the newest before the cut, that are: older ones would
 cost more calls than they are worth, and can be recalled."""
-_SPOKEN_CHARACTERS = 6_000
-_RESULT_CHARACTERS = 1_200
+_SPOKEN_ENDS = 4_000, 2_000
+_RESULT_ENDS = 800, 400
 _KEY_BYTES = 16
 
 
@@ -16102,14 +16104,14 @@ def _job_up_to(request: Request, desk: SummaryDesk, target: int, room: int) -> S
     if not before:
         own = request.timeline.own_before_turns
         first = int(own.searchsorted(int(own[last]) - _MOST_TOKENS))
-    pieces = list(_pieces(request, first, last))
+    pieces = tuple(islice(_pieces(request, first, last), _MOST_PIECES))
     heads = (SUMMARY_HEAD, BLOCK_HEAD)
     if any(text.startswith(heads) for piece in pieces for _, text in piece.messages):
         return None  # a host's loop goes on from what we sent: that was summed up before
     if not pieces:
         return None
     most = room - SUMMARY_TOKENS
-    return SummaryJob(before, tuple(pieces[:_MOST_PIECES]), most, request.counter)
+    return SummaryJob(before, pieces, most, request.counter)
 
 
 def _pieces(request: Request, first: int, last: int) -> Iterator[SummaryPiece]:
@@ -16125,19 +16127,18 @@ def _pieces(request: Request, first: int, last: int) -> Iterator[SummaryPiece]:
         ]
         tokens = sum(e.tokens for e in held)
         if tokens >= _PIECE_TOKENS or turn + 1 == last:
-            messages = tuple((e.message.role, text) for e in held if (text := _text_to_sum_up(e)))
+            spoken = [
+                (m.role, meaning_text(m, *_shown_length(m))) for m in (e.message for e in held)
+            ]
+            messages = tuple((role, text) for role, text in spoken if text)
             if messages:
                 yield SummaryPiece(_key_at(request, turn + 1), messages, tokens)
             held = []
 
 
-def _text_to_sum_up(entry: ContentEntry) -> str:
-    """What a summarizer is shown of a message: the middle of a long one is cut."""
-    text = entry.meant()
-    most = _RESULT_CHARACTERS if entry.message.is_result else _SPOKEN_CHARACTERS
-    if len(text) <= most:
-        return text
-    return f"{text[: most * 2 // 3]}\n…\n{text[-(most // 3) :]}"
+def _shown_length(message: Message) -> tuple[int, int]:
+    """Characters that a summarizer is shown of the head and the tail of a long message."""
+    return _RESULT_ENDS if message.is_result else _SPOKEN_ENDS
 
 
 def _turn_at(request: Request, place: int) -> int:
