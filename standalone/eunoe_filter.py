@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 180 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 95a1d2af70a495c703450863fca1c92d62ff877c203cbfc54e8a5a4009556841
+# Made of 181 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 19371d2d7d4b349db074926d60653ca45c12f1bef0ca9cd016aa2b038bb18072
 
 from __future__ import annotations
 
@@ -20888,6 +20888,22 @@ def _window_number(value: Any) -> int:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.wire.sent_schemas: What a request sends beside its messages that takes room in the window: schemas.
+
+def sent_schemas(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The schemas of a request: its tools, functions in the old form, the form of the answer.
+
+    Source: OpenAI chat completions, ``tools``, ``functions`` and ``response_format``.
+    """
+    listed = [body.get(key) for key in ("tools", "functions")]
+    found = [x for value in listed if isinstance(value, list) for x in value]
+    asked = body.get("response_format")
+    if isinstance(asked, Mapping):
+        found.append(asked.get("json_schema"))
+    return [schema for schema in found if isinstance(schema, Mapping)]
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe_openwebui.firsttext: The first text of a message, where flags stand: its whole content, or one part among pictures.
 
 def first_text(message: Mapping[str, Any]) -> str:
@@ -21293,13 +21309,13 @@ def fit_request(
     prompt_tokens = _prompt_tokens(own_prompt, real_model)
     allowed = allowed_tokens(request, valves)
     engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow], advisers)
-    tools = request.body.get("tools")
+    tools = sent_schemas(request.body) or None
     conversation = Conversation.from_openai_messages(messages, session_id=request.chat or None)
     result = engine.process_sync(
         conversation,
         model_id=real_model or None,
         profile=None if valves.provider_rules == "auto" else valves.provider_rules,
-        tools=tools if isinstance(tools, list) else None,
+        tools=tools,
         output_reserve=0,
         budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
         expired=late,

@@ -20,6 +20,7 @@ from eunoe.pipeline.sent_lists import SentLists, sent_list
 from eunoe.stages.accounting.forecast import provider_forecast
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe.wire.model_window import find_window, output_reserve_of
+from eunoe.wire.sent_schemas import sent_schemas
 from eunoe_openwebui.advisers import NO_FILTER_ADVISERS, FilterAdvisers
 from eunoe_openwebui.documents import with_flags_in_front
 from eunoe_openwebui.hook import FilterRequest
@@ -130,13 +131,13 @@ def fit_request(
     prompt_tokens = _prompt_tokens(own_prompt, real_model)
     allowed = allowed_tokens(request, valves)
     engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow], advisers)
-    tools = request.body.get("tools")
+    tools = sent_schemas(request.body) or None
     conversation = Conversation.from_openai_messages(messages, session_id=request.chat or None)
     result = engine.process_sync(
         conversation,
         model_id=real_model or None,
         profile=None if valves.provider_rules == "auto" else valves.provider_rules,
-        tools=tools if isinstance(tools, list) else None,
+        tools=tools,
         output_reserve=0,
         budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
         expired=late,

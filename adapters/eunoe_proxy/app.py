@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any, Unpack
@@ -24,6 +25,7 @@ from eunoe_proxy.asgi import (
 from eunoe_proxy.fitting import DEADLINE, FAULT, TOO_LARGE, ChatFitter, Fitted, log_fault, untouched
 from eunoe_proxy.headers import account_headers
 from eunoe_proxy.metrics import MEDIA_TYPE, ProxyMetrics
+from eunoe_proxy.packed import unpacked, without_encoding
 from eunoe_proxy.pages import is_foreign_page
 from eunoe_proxy.passing import Passage, pass_on, until_gone
 from eunoe_proxy.settings import ProxyOptions, ProxySettings
@@ -34,6 +36,7 @@ from eunoe_proxy.wishes import Wishes, read_wishes
 
 CHAT_PATH = "/v1/chat/completions"
 _PREFIX = "/v1"
+_SLASHES = re.compile("/+")
 _LONGEST_GOODBYE = 5.0
 _LIST_SHARE = 0.3
 """Of the deadline, for the server's list of models."""
@@ -148,7 +151,7 @@ class ProxyApp:
         elif self.settings.api_key and is_foreign_page(incoming.header("origin")):
             message = "eunoe proxy: pages of websites may not use the operator's key"
             await send_error(send, 403, message, "foreign_page", "permission_error")
-        elif path == CHAT_PATH and incoming.method == "POST":
+        elif _SLASHES.sub("/", path).rstrip("/") == CHAT_PATH and incoming.method == "POST":
             await self._chat(incoming, send)
         else:
             self.metrics.count_passed()
@@ -160,9 +163,10 @@ class ProxyApp:
         """Fit a chat, pass it on, enter what the answer reports."""
         wishes = read_wishes(incoming)
         data, whole = await incoming.read(self.settings.largest_body)
-        fitted = untouched(data, TOO_LARGE)
+        plain, fitted = data, untouched(data, TOO_LARGE)
         if whole:
-            found = await self._fit(incoming, send, data, wishes)
+            plain = await self._unpacked(incoming, data)
+            found = await self._fit(incoming, send, plain, wishes)
             if found is None:
                 return
             fitted = found
@@ -170,7 +174,9 @@ class ProxyApp:
             self.metrics.count_failure(kind)
         if fitted.report is not None:
             self.metrics.count_choosing(fitted.seconds * 1000)
-        content = fitted.body if whole else _joined(data, incoming.chunks())
+        content: Any = data if whole else _joined(data, incoming.chunks())
+        if fitted.body != plain:
+            content, incoming.headers = fitted.body, without_encoding(incoming.headers)
         passage = await self._pass_on(incoming, send, content, fitted, wishes)
         self._count_failure(passage)
         if not passage.answered or passage.watch is None:
@@ -184,6 +190,15 @@ class ProxyApp:
         task = loop.run_in_executor(self._fitter.workers, enter)
         self._entering.add(task)
         task.add_done_callback(self._entering.discard)
+
+    async def _unpacked(self, incoming: Incoming, data: bytes) -> bytes:
+        """A body that the caller may have compressed; as it came if that cannot be undone."""
+        encoding = incoming.header("content-encoding")
+        if not encoding:
+            return data
+        undo = partial(unpacked, data, encoding, self.settings.largest_body)
+        plain = await asyncio.get_running_loop().run_in_executor(self._fitter.workers, undo)
+        return data if plain is None else plain
 
     async def _fit(
         self, incoming: Incoming, send: Send, data: bytes, wishes: Wishes

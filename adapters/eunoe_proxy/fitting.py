@@ -27,6 +27,7 @@ from eunoe.pipeline.sent_lists import SentLists, sent_list
 from eunoe.pipeline.usage_book import UsageBook
 from eunoe.stages.accounting.forecast import RequestForecast, provider_forecast
 from eunoe.wire.model_window import find_window, output_reserve_of
+from eunoe.wire.sent_schemas import sent_schemas
 from eunoe_proxy.body import ChatBody, read_chat_body
 from eunoe_proxy.headers import report_figures, untouched_figures
 from eunoe_proxy.settings import ProxySettings
@@ -142,14 +143,14 @@ class ChatFitter:
         self, body: ChatBody, wishes: Wishes, result: OrchestratorResult
     ) -> tuple[Report, RequestForecast]:
         """Report and forecast, with what the request before in its session says of the cache."""
-        report, forecast, tools = result.report, result.forecast, body.values.get("tools")
+        report, forecast = result.report, result.forecast
         if not wishes.session:
             return report, forecast
         now = sent_list(
             body.messages,
             result.placements,
             report.decisions.sizes,
-            tools=tools,
+            tools=sent_schemas(body.values),
             tool_tokens=report.tool_tokens,
         )
         chat = f"{wishes.caller}/{wishes.session}"  # the same name of another caller is another one
@@ -180,14 +181,13 @@ class ChatFitter:
         model = body.model
         factor = self._book.factor(model)
         allowed = allowed_tokens(body, self._settings, window, wishes.max_tokens)
-        tools = body.values.get("tools")
         session = wishes.session or session_of(body.messages)
         conversation = Conversation.from_openai_messages(body.messages)
         result = self._orchestrator.process_sync(
             conversation,
             model_id=model or None,
             profile=self._settings.profile,
-            tools=tools if isinstance(tools, list) and tools else None,
+            tools=sent_schemas(body.values) or None,
             session_id=session,
             policy=wishes.policy or self._settings.policy,
             budget=TokenBudget(max(1, math.floor(allowed / factor)) if allowed else 0),

@@ -90,14 +90,34 @@ def test_wishes_that_mean_nothing_are_named(proxy):
     assert (head["x-eunoe-policy"], head["x-eunoe-tokens-allowed"]) == ("stable", "1000")
 
 
-def test_tools_take_room(upstream, proxy):
-    tool = {"type": "function", "function": {"name": "look", "description": "look " * 200}}
+SCHEMA = {"name": "look", "description": "look " * 200}
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        pytest.param({"tools": [{"type": "function", "function": SCHEMA}]}, id="tools"),
+        pytest.param({"functions": [SCHEMA]}, id="functions"),
+        pytest.param(
+            {"response_format": {"type": "json_schema", "json_schema": SCHEMA}}, id="form"
+        ),
+    ],
+)
+def test_schemas_take_room(upstream, proxy, field):
     running = proxy(max_tokens=1500)
     running.ask(talk(20))
-    running.ask(talk(20), tools=[tool])
-    plain, with_tools = (len(body["messages"]) for _, _, body in upstream.asked)
-    assert with_tools < plain
-    assert upstream.asked[1][2]["tools"] == [tool]
+    running.ask(talk(20), **field)
+    plain, with_schemas = (len(body["messages"]) for _, _, body in upstream.asked)
+    assert with_schemas < plain
+    assert field.items() <= upstream.asked[1][2].items()
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions/", "/v1//chat/completions"])
+def test_slashes_too_many_change_nothing(upstream, proxy, path):
+    running = proxy(max_tokens=1500)
+    answer = running.client.post(path, json={"model": "gpt-4o", "messages": talk(20)})
+    assert answer.headers["x-eunoe-outcome"] == "fitted"
+    assert upstream.asked[0][0] == path
 
 
 def test_a_question_too_large_in_itself(upstream, proxy):
