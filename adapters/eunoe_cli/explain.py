@@ -103,7 +103,8 @@ def run(options: argparse.Namespace) -> int:
         print(json_text(plain, indent=1, ensure_ascii=False))
         return 0
     print(f"{chat.name}: the request after message {len(given) - 1}; budget {budget:,} ({why})\n")
-    repeats = repeats_line(before, result, ruler)
+    added = given[len(earlier) :]
+    repeats = repeats_line(before, result, ruler, added=added, model=options.model)
     print(_account(given, result, repeats, every=options.all))
     return 0
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eunoe import OrchestratorResult
     from eunoe_cli.ruler import Ruler
+
+_USUAL_CACHED_PRICE = 0.1
+"""Of a cached token beside a new one, where no model is named."""
 
 
 def point_before(points: Sequence[int], moment: int) -> int | None:
@@ -15,8 +19,23 @@ def point_before(points: Sequence[int], moment: int) -> int | None:
     return max((point for point in points if point < moment), default=None)
 
 
-def repeats_line(before: OrchestratorResult | None, now: OrchestratorResult, ruler: Ruler) -> str:
-    """One line on what two requests in a row have in common; empty for a first request."""
+def repeats_line(
+    before: OrchestratorResult | None,
+    now: OrchestratorResult,
+    ruler: Ruler,
+    *,
+    added: Sequence[Mapping[str, Any]] = (),
+    model: str | None = None,
+) -> str:
+    """One line on what two requests in a row have in common; empty for a first request.
+
+    Args:
+        before: the first of them.
+        now: the second.
+        ruler: measures both.
+        added: the messages that came between them.
+        model: whose prices say when a cut pays.
+    """
     if before is None:
         return ""
     from eunoe_cli.ruler import same_at_start
@@ -24,6 +43,24 @@ def repeats_line(before: OrchestratorResult | None, now: OrchestratorResult, rul
     old, new = (r.conversation.to_openai_messages() for r in (before, now))
     same = same_at_start(old, new)
     repeated = ruler.tokens_at_start(new, same) if same else 0
+    line = f"repeats {repeated:,} tokens of the request before, from the start on"
     cut = now.report.cut
-    why = "; then comes a cut" if cut is not None and cut.declared else ""
-    return f"repeats {repeated:,} tokens of the request before, from the start on{why}"
+    if cut is None or not cut.declared:
+        return line
+    kept_whole = ruler.total([*old, *added])
+    return f"{line}; then comes a cut{_pays(kept_whole, ruler.total(new), repeated, model)}"
+
+
+def _pays(whole: int, left: int, repeated: int, model: str | None) -> str:
+    """When a cut from ``whole`` tokens to ``left`` has paid for what is read anew."""
+    from eunoe.stages.accounting import PriceRatios, WindowShape, break_even_requests, list_prices
+
+    price = list_prices().get(model)
+    ratios = PriceRatios.of(price) if price else PriceRatios(cached=_USUAL_CACHED_PRICE)
+    if not repeated <= left < whole:
+        return ""
+    requests = break_even_requests(ratios, WindowShape(tokens=whole, head=repeated), left)
+    if not math.isfinite(requests):
+        return ", which never pays where cached tokens cost nothing"
+    price_line = f"a cached token at {ratios.cached:.2g} of a new one"
+    return f", which pays after {math.ceil(requests):,} requests ({price_line})"

@@ -90,3 +90,14 @@ def test_how_much_of_the_request_before_is_repeated(eunoe, write):
     assert all(int(found[1].replace(",", "")) < 50 for found in cuts)
     grown = [int(found[1].replace(",", "")) for found in repeats if found not in cuts]
     assert max(grown) > 1500
+    pays = [re.search(r"pays after (\d+) requests \(a cached token at 0.1 of", x[2]) for x in cuts]
+    # nine times what is left and read anew, in units of what goes: 4 to 9 for a cut to 30-50 %
+    assert all(found and 4 <= int(found[1]) <= 9 for found in pays)
+    at_half = eunoe(
+        "explain", path, "--at", _place(lines, cuts), "--budget", "2000", "--model", "gpt-4o"
+    )
+    assert "(a cached token at 0.5 of a new one)" in at_half[1]
+
+
+def _place(lines, cuts):
+    return str(4 + 2 * next(i for i, line in enumerate(lines) if cuts[0][0] in line))

@@ -12,12 +12,9 @@ from eunoe import SettingsError
 from eunoe.stages.accounting.break_even import (
     PriceRatios,
     WindowShape,
-    best_low_mark,
     break_even_requests,
     cost_of_cutting,
     cost_of_keeping,
-    cost_of_trimming,
-    cut_pays,
 )
 from eunoe.stages.accounting.price import ModelPrice
 
@@ -53,10 +50,6 @@ def test_by_hand():
     assert cost_of_cutting(TENTH, window, 400, 3) == pytest.approx(400 + 0.1 * 1100 + 300)
     # k* = 0.9 * 400 / (0.1 * 600) = 6
     assert break_even_requests(TENTH, window, 400) == pytest.approx(6)
-    assert not cut_pays(TENTH, window, 400, 6)
-    assert cut_pays(TENTH, window, 400, 7)
-    # trimmed anew each time to 400: nothing cached
-    assert cost_of_trimming(TENTH, window, 400, 3) == pytest.approx(3 * 500)
 
 
 def test_with_a_head_and_a_price_for_writing():
@@ -70,9 +63,7 @@ def test_with_a_head_and_a_price_for_writing():
 def test_without_a_cache_price_a_cut_pays_at_once_and_with_a_free_cache_never():
     window = WindowShape(tokens=1000, new=50)
     assert break_even_requests(PriceRatios(), window, 400) == 0
-    assert cut_pays(PriceRatios(), window, 400, 1)
     assert break_even_requests(PriceRatios(cached=0.0), window, 400) == math.inf
-    assert not cut_pays(PriceRatios(cached=0.0), window, 400, 10**9)
     assert break_even_requests(TENTH, window, 1000) == math.inf
 
 
@@ -95,7 +86,7 @@ def test_the_formulas_are_the_simulation(ratios, window, requests, data):
         assert cost_of_cutting(ratios, window, low, requests) == pytest.approx(cut)
         pays = cut < keep - 1e-9
         if abs(cut - keep) > 1e-6 and requests:
-            assert cut_pays(ratios, window, low, requests) == pays
+            assert (break_even_requests(ratios, window, low) < requests) == pays
 
 
 @given(ratios_, windows, st.data())
@@ -120,67 +111,6 @@ def test_costs_are_not_negative(ratios, window, requests, data):
     low = data.draw(st.integers(window.head, window.tokens))
     assert cost_of_keeping(ratios, window, requests) >= 0
     assert cost_of_cutting(ratios, window, low, requests) >= 0
-    assert cost_of_trimming(ratios, window, low, requests) >= 0
-
-
-def net_worth(ratios, *, high, head, new, low, worth, requests=4000) -> float:
-    """Worth less cost per request of a window that is cut at ``high`` to ``low``, sent for long."""
-    size, net, cached = low, 0.0, head
-    for _ in range(requests):
-        if size + new > high:
-            size, cached = low, head
-        size += new
-        net += worth * size - ratios.cached * cached - ratios.fresh * (size - cached)
-        cached = size
-    return net / requests
-
-
-@pytest.mark.parametrize(
-    ("ratios", "high", "head", "new", "worth"),
-    [
-        (TENTH, 8000, 0, 300, 1.0),
-        (TENTH, 8000, 1000, 150, 1.0),
-        (CLAUDE, 16_000, 500, 400, 0.6),
-        (PriceRatios(cached=0.25), 4000, 200, 100, 1.0),
-        (PriceRatios(cached=0.5), 4000, 0, 60, 0.8),
-    ],
-)
-def test_the_best_low_mark_is_the_best_of_all_simulated(ratios, high, head, new, worth):
-    def value(low: int) -> float:
-        return net_worth(ratios, high=high, head=head, new=new, low=low, worth=worth)
-
-    found = best_low_mark(ratios, high=high, head=head, new=new, worth=worth)
-    best = max(value(low) for low in range(head, high - new + 1, 50))
-    assert value(found) >= best - 0.03 * abs(best)
-
-
-def test_the_best_low_mark_by_hand():
-    # gap = sqrt(2 * 0.9 * 8000 * 300 / 0.9) = 2191
-    assert best_low_mark(TENTH, high=8000, new=300) == 5809
-    assert best_low_mark(TENTH, high=8000, new=300, worth=0.1) == 0
-    assert best_low_mark(TENTH, high=8000, new=300, worth=0.1, floor=1000, head=1500) == 1500
-    # nothing is gained by a cache: cut a little each time
-    assert best_low_mark(PriceRatios(), high=8000, new=300, worth=2) == 7700
-
-
-@given(
-    ratios_,
-    st.integers(1, 10_000),
-    st.integers(0, 12_000),
-    st.integers(0, 3000),
-    st.floats(0, 3),
-    st.integers(0, 12_000),
-)
-def test_the_low_mark_is_in_range(ratios, high, head, new, worth, floor):
-    low = best_low_mark(ratios, high=high, head=head, new=new, worth=worth, floor=floor)
-    assert min(high, max(head, floor)) <= low <= high
-
-
-@given(ratios_, st.integers(1000, 10_000), st.integers(1, 500), st.floats(0, 3), st.floats(0, 1))
-def test_dearer_reading_anew_cuts_deeper(ratios, high, new, worth, more):
-    dearer = PriceRatios(cached=ratios.cached, fresh=ratios.fresh + more)
-    one = best_low_mark(ratios, high=high, new=new, worth=worth)
-    assert best_low_mark(dearer, high=high, new=new, worth=worth) <= one
 
 
 def test_ratios_of_prices():
