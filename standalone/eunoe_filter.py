@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 181 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 19371d2d7d4b349db074926d60653ca45c12f1bef0ca9cd016aa2b038bb18072
+# sources sha256 4341730a81f7309897fbda103d3227217ec170ba5b72497e13e9c369e12f51f1
 
 from __future__ import annotations
 
@@ -21761,16 +21761,6 @@ def cost_of_cutting(ratios: PriceRatios, window: WindowShape, low: int, requests
     return first + (k - 1) * c * low + c * d * k * (k - 1) / 2 + k * w * d
 
 
-def cost_of_trimming(ratios: PriceRatios, window: WindowShape, low: int, requests: int) -> float:
-    """What they cost if the window is trimmed to ``low`` tokens before each of them.
-
-    Only the head is ever found in the cache: ``k (c H + w (low - H) + w d)``.
-    """
-    _require_low(window, low)
-    each = ratios.cached * window.head + ratios.fresh * (low - window.head + window.new)
-    return max(0, requests) * each
-
-
 def break_even_requests(ratios: PriceRatios, window: WindowShape, low: int) -> float:
     """Requests after which a cut to ``low`` has paid for itself, ``k*``; infinite if never.
 
@@ -21783,56 +21773,6 @@ def break_even_requests(ratios: PriceRatios, window: WindowShape, low: int) -> f
     if surcharge <= 0:
         return 0.0 if saving > 0 else math.inf
     return surcharge / saving if saving > 0 else math.inf
-
-
-def cut_pays(ratios: PriceRatios, window: WindowShape, low: int, requests: int) -> bool:
-    """Whether a cut to ``low`` is cheaper than keeping, over so many further requests."""
-    return break_even_requests(ratios, window, low) < requests
-
-
-def best_low_mark(
-    ratios: PriceRatios,
-    *,
-    high: int,
-    head: int = 0,
-    new: int,
-    worth: float = 1.0,
-    floor: int = 0,
-) -> int:
-    """Tokens that a cut should leave, if the window is cut whenever it reaches ``high``.
-
-    Money alone would always cut to nothing: a smaller view is cheaper in every request. What is in
-    view must be worth something, so a token in view for one request is given a worth ``v``, in
-    plain input tokens. Between cuts, ``(high - low) / d`` requests, the view has
-    ``(high + low) / 2`` tokens on average. Per request that is
-
-        net(low) = (v - c) (high + low) / 2  -  (w - c) (low - H) d / (high - low)  +  constant
-
-    With ``gap = high - low`` its derivative vanishes at
-
-        gap = sqrt(2 (w - c) (high - H) d / (v - c))
-
-    the economic order quantity of stock keeping (Harris, 1913): rare, deep cuts where reading anew
-    is dear, shallow ones where it is cheap. For ``v <= c`` the floor is best.
-
-    Args:
-        ratios: what cached and fresh tokens cost.
-        high: tokens at which the window is cut.
-        head: tokens that never change.
-        new: tokens that a request adds.
-        worth: of a token in view for one request; 1 says that it is worth its full price.
-        floor: tokens that a cut leaves at least.
-
-    Returns:
-        The low mark, from ``max(head, floor)`` to ``high - new`` (a cut is to last one request).
-    """
-    least = min(high, max(head, floor))
-    most = max(least, high - max(1, new))
-    if worth <= ratios.cached:
-        return least
-    surcharge = 2 * (ratios.fresh - ratios.cached) * max(0, high - head) * new
-    gap = math.sqrt(surcharge / (worth - ratios.cached))
-    return min(most, max(least, round(high - gap)))
 
 
 def _require_low(window: WindowShape, low: int) -> None:
