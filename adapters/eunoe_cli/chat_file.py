@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import json
+import re
 import sys
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +20,9 @@ EXPECTED = (
     'expected a list of messages, {"messages": [...]}, such objects line by line, '
     "or a chat export of Open WebUI"
 )
+_GZIP_MARK = b"\x1f\x8b"
+_LINE_END = re.compile("\r\n|\n|\r")
+"""Of a line of JSON. ``str.splitlines`` ends one at marks, too, that may stand within a text."""
 RawMessages = list[dict[str, Any]]
 
 
@@ -37,7 +44,7 @@ class Chat:
 
 
 def read_chats(path: str) -> list[Chat]:
-    """Every chat of a file; ``-`` reads the standard input.
+    """Every chat of a file, also of one packed by gzip; ``-`` reads the standard input.
 
     Raises:
         ChatFileError: the file is not there, is no JSON, or holds no chat; says where.
@@ -62,12 +69,17 @@ def _read_text(path: str) -> str:
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise ChatFileError(path, "", f"{reason}; expected a file that can be read") from error
+    if data.startswith(_GZIP_MARK):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ChatFileError(path, "", f"broken gzip ({error}); expected a JSON text") from error
+    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ChatFileError(
-            path, f"byte {error.start}", "not UTF-8; expected a JSON text"
-        ) from error
+        kind = "no whole UTF-16" if utf16 else "not UTF-8"
+        raise ChatFileError(path, f"byte {error.start}", f"{kind}; expected a JSON text") from error
 
 
 def _read_json(path: str, text: str) -> tuple[list[Any], list[str]]:
@@ -77,7 +89,7 @@ def _read_json(path: str, text: str) -> tuple[list[Any], list[str]]:
     except RecursionError as error:
         raise ChatFileError(path, "", f"nested too deeply; {EXPECTED}") from error
     except json.JSONDecodeError as error:
-        lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+        lines = [(n, line) for n, line in enumerate(_LINE_END.split(text), 1) if line.strip()]
         if len(lines) < 2 or not _is_json(lines[0][1]):
             place = f"line {error.lineno} column {error.colno}"
             raise ChatFileError(path, place, f"no JSON: {error.msg}; {EXPECTED}") from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import io
 import json
 import sys
@@ -48,6 +50,46 @@ def test_a_message_a_line(write):
     [chat] = read_chats(write(f"{json.dumps(HELLO)}\n\n{json.dumps(ANSWER)}\n", "a.jsonl"))
     assert chat.messages == [HELLO, ANSWER]
     assert chat.name == "a.jsonl"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85"])
+def test_marks_within_a_text_end_no_line(write, mark, end):
+    said = {"role": "user", "content": f"one{mark}two"}
+    text = end.join(json.dumps(m, ensure_ascii=False) for m in (said, ANSWER))
+    [chat] = read_chats(write(text, "a.jsonl"))
+    assert chat.messages == [said, ANSWER]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(gzip.compress(json.dumps([HELLO]).encode()), id="packed"),
+        pytest.param(json.dumps([HELLO], ensure_ascii=False).encode("utf-16"), id="UTF-16"),
+        pytest.param(
+            codecs.BOM_UTF16_BE + json.dumps([HELLO], ensure_ascii=False).encode("utf-16-be"),
+            id="UTF-16, the other way",
+        ),
+    ],
+)
+def test_other_bytes_of_the_same_text(tmp_path, data):
+    (tmp_path / "a.json").write_bytes(data)
+    assert read_chats(str(tmp_path / "a.json"))[0].messages == [HELLO]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        pytest.param(gzip.compress(b"[]")[:-9], "broken gzip", id="broken off"),
+        pytest.param(b"\x1f\x8b" + b"x" * 30, "broken gzip", id="no gzip"),
+        pytest.param(gzip.compress(b"\xff\xff"), "UTF", id="no text in it"),
+        pytest.param(codecs.BOM_UTF16_LE + b"[", "no whole UTF-16", id="half a character"),
+    ],
+)
+def test_bytes_that_are_no_text(tmp_path, data, words):
+    (tmp_path / "a.json").write_bytes(data)
+    with pytest.raises(ChatFileError, match=words):
+        read_chats(str(tmp_path / "a.json"))
 
 
 def test_a_list_a_line(write):
