@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 181 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 4341730a81f7309897fbda103d3227217ec170ba5b72497e13e9c369e12f51f1
+# Made of 182 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 ca37af1e2eec899b23155591bd4fd1125ef00a165d34ba3339c2bce09cc6de0c
 
 from __future__ import annotations
 
@@ -20378,47 +20378,6 @@ def check_request(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.correcting: What a provider's report of the last request says of our count, applied to the next one.
-
-class Choose(Protocol):
-    """Answers a request; nothing is learnt from it unless it says so."""
-
-    def __call__(
-        self, conversation: Conversation, asked: AskedRequest, *, learn: bool = True
-    ) -> OrchestratorResult:
-        """The result."""
-        ...
-
-
-def corrected_by_usage(
-    conversation: Conversation,
-    asked: AskedRequest,
-    usage: Mapping[str, Any],
-    memory: PipelineMemory,
-    choose: Choose,
-) -> AskedRequest:
-    """The same, with how many tokens the provider counts for each of ours.
-
-    Args:
-        usage: as it was reported; see ``read_usage_factor``.
-        memory: of the orchestrator.
-        choose: answers the request before again, if only that tells what was sent then.
-    """
-
-    def replay(before: Conversation, factor: float) -> Replayed:
-        result = choose(before, replace(asked, factor=factor, mark=no_mark), learn=False)
-        return Replayed(result.token_count, result.conversation is before)
-
-    def count_answer(answer: Mapping[str, Any]) -> int:
-        entries = memory.contents(asked.counter.name).read_all([answer])
-        count_entries(entries, asked.counter)
-        return entries[0].tokens
-
-    reading = read_usage_factor(usage, conversation, replay, count_answer)
-    return replace(asked, factor=reading.factor, notes=(*asked.notes, *reading.warnings))
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.intake: Take a request in: what is remembered of the chat is compared, only what is new is read.
 
 def take_in(
@@ -20461,6 +20420,120 @@ def _go_on(
     start = len(known.entries)
     entries: list[ContentEntry] = known.entries + contents.read_all(raws[start:])
     return strip_flags(raws, entries, contents, settings, start=start)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.choosing: From a conversation and what was asked of it to the list that is sent.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceParts:
+    """What an orchestrator brings to each request.
+
+    Attributes:
+        memory: what is remembered between requests.
+        settings: the knobs; flags of a turn go over them.
+        advisers: models that say more of the history than its words.
+        flag_cap: tokens to which flags may raise the budget; None for none.
+        on_overflow: what to do when what may not be cut is too large.
+    """
+
+    memory: PipelineMemory
+    settings: Settings
+    advisers: Advisers
+    flag_cap: int | None
+    on_overflow: OnOverflow
+
+
+def choose_list(
+    conversation: Conversation, asked: AskedRequest, parts: ChoiceParts, *, learn: bool = True
+) -> OrchestratorResult:
+    """Read a conversation, choose what is sent, and remember what helps later requests.
+
+    Args:
+        learn: note what was sent, and have done behind the answer what later requests need; a
+            request that is only worked out again learns nothing.
+
+    Raises:
+        BudgetError: what may not be cut is too large, and ``on_overflow`` is ``raise``.
+    """
+    flags, transcript = take_in(conversation.raw, parts.memory, asked.counter, parts.settings)
+    try:
+        known, finished = len(transcript.entries), last_turn_start(flags.entries)
+        if known < finished:
+            transcript.grow(flags.entries[known:finished])
+        newest, limit = flags.entries[finished:], asked.limit
+        asked.mark("reading")
+        if flags.now.target or flags.now.full:
+            least = asked.in_all(forced_tokens(transcript, newest))
+            limit = limit_by_flags(limit, flags.now, parts.flag_cap, least)
+        if limit != asked.limit or flags.now.policy:
+            asked = replace(asked, limit=limit, policy=flags.now.policy or asked.policy)
+        request = Request(
+            raws=flags.raws,
+            entries=flags.entries,
+            transcript=transcript,
+            profile=asked.profile,
+            counter=asked.counter,
+            memory=parts.memory.contents(asked.counter.name),
+            settings=settings_by_flags(parts.settings, flags.now),
+            flags=flags,
+            allowed=asked.room,
+            expired=asked.expired,
+            advisers=parts.advisers,
+            chat=asked.chat,
+            notes=list(asked.notes),
+        )
+        result = answer_request(conversation, request, asked, parts.on_overflow)
+        asked.mark("choosing")
+        if learn:
+            if result.sent is not None:
+                transcript.sent.note(request.asked_as, result.sent)
+            tokens = result.report.tokens_before
+            parts.advisers.learn(transcript, newest, tokens, limit, result.due)
+        return result
+    finally:
+        parts.memory.chats.release(transcript)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.correcting: What a provider's report of the last request says of our count, applied to the next one.
+
+class Choose(Protocol):
+    """Answers a request; nothing is learnt from it unless it says so."""
+
+    def __call__(
+        self, conversation: Conversation, asked: AskedRequest, *, learn: bool = True
+    ) -> OrchestratorResult:
+        """The result."""
+        ...
+
+
+def corrected_by_usage(
+    conversation: Conversation,
+    asked: AskedRequest,
+    usage: Mapping[str, Any],
+    memory: PipelineMemory,
+    choose: Choose,
+) -> AskedRequest:
+    """The same, with how many tokens the provider counts for each of ours.
+
+    Args:
+        usage: as it was reported; see ``read_usage_factor``.
+        memory: of the orchestrator.
+        choose: answers the request before again, if only that tells what was sent then.
+    """
+
+    def replay(before: Conversation, factor: float) -> Replayed:
+        result = choose(before, replace(asked, factor=factor, mark=no_mark), learn=False)
+        return Replayed(result.token_count, result.conversation is before)
+
+    def count_answer(answer: Mapping[str, Any]) -> int:
+        entries = memory.contents(asked.counter.name).read_all([answer])
+        count_entries(entries, asked.counter)
+        return entries[0].tokens
+
+    reading = read_usage_factor(usage, conversation, replay, count_answer)
+    return replace(asked, factor=reading.factor, notes=(*asked.notes, *reading.warnings))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -20701,43 +20774,14 @@ class ContextOrchestrator:
     def _choose(
         self, conversation: Conversation, asked: AskedRequest, *, learn: bool = True
     ) -> OrchestratorResult:
-        flags, transcript = take_in(conversation.raw, self._memory, asked.counter, self.settings)
-        try:
-            known, finished = len(transcript.entries), last_turn_start(flags.entries)
-            if known < finished:
-                transcript.grow(flags.entries[known:finished])
-            newest, limit = flags.entries[finished:], asked.limit
-            asked.mark("reading")
-            if flags.now.target or flags.now.full:
-                least = asked.in_all(forced_tokens(transcript, newest))
-                limit = limit_by_flags(limit, flags.now, self._flag_cap, least)
-            if limit != asked.limit or flags.now.policy:
-                asked = replace(asked, limit=limit, policy=flags.now.policy or asked.policy)
-            request = Request(
-                raws=flags.raws,
-                entries=flags.entries,
-                transcript=transcript,
-                profile=asked.profile,
-                counter=asked.counter,
-                memory=self._memory.contents(asked.counter.name),
-                settings=settings_by_flags(self.settings, flags.now),
-                flags=flags,
-                allowed=asked.room,
-                expired=asked.expired,
-                advisers=self._advisers,
-                chat=asked.chat,
-                notes=list(asked.notes),
-            )
-            result = answer_request(conversation, request, asked, self.on_overflow)
-            asked.mark("choosing")
-            if learn:
-                if result.sent is not None:
-                    transcript.sent.note(request.asked_as, result.sent)
-                tokens = result.report.tokens_before
-                self._advisers.learn(transcript, newest, tokens, limit, result.due)
-            return result
-        finally:
-            self._memory.chats.release(transcript)
+        parts = ChoiceParts(
+            memory=self._memory,
+            settings=self.settings,
+            advisers=self._advisers,
+            flag_cap=self._flag_cap,
+            on_overflow=self.on_overflow,
+        )
+        return choose_list(conversation, asked, parts, learn=learn)
 
     def drain(self) -> None:
         """Finish the work that is done after an answer: what is to be embedded or summed up."""

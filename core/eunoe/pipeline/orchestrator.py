@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from eunoe.domain.budget import Budget, TokenBudget
@@ -22,23 +21,17 @@ from eunoe.domain.ports import (
 from eunoe.domain.profile import profile_of
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import make_advisers
-from eunoe.pipeline.answering import OnOverflow, answer_request
+from eunoe.pipeline.answering import OnOverflow
 from eunoe.pipeline.arguments import check_parts, check_request
 from eunoe.pipeline.asking import AskedRequest
+from eunoe.pipeline.choosing import ChoiceParts, choose_list
 from eunoe.pipeline.correcting import corrected_by_usage
 from eunoe.pipeline.forecasting import allowed_by_price
-from eunoe.pipeline.ground import limit_by_flags, model_counter, settings_by_flags
-from eunoe.pipeline.intake import take_in
+from eunoe.pipeline.ground import model_counter
 from eunoe.pipeline.observing import ObserverDesk, StageClock, no_mark
 from eunoe.pipeline.preparing import prepare_chat
-from eunoe.pipeline.request import Request
 from eunoe.pipeline.result import OrchestratorResult
-from eunoe.pipeline.transcript import (
-    PipelineMemory,
-    forced_tokens,
-    last_turn_start,
-    process_memory,
-)
+from eunoe.pipeline.transcript import PipelineMemory, process_memory
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PriceLookup
 from eunoe.stages.counting.message_cost import count_tools
@@ -244,43 +237,14 @@ class ContextOrchestrator:
     def _choose(
         self, conversation: Conversation, asked: AskedRequest, *, learn: bool = True
     ) -> OrchestratorResult:
-        flags, transcript = take_in(conversation.raw, self._memory, asked.counter, self.settings)
-        try:
-            known, finished = len(transcript.entries), last_turn_start(flags.entries)
-            if known < finished:
-                transcript.grow(flags.entries[known:finished])
-            newest, limit = flags.entries[finished:], asked.limit
-            asked.mark("reading")
-            if flags.now.target or flags.now.full:
-                least = asked.in_all(forced_tokens(transcript, newest))
-                limit = limit_by_flags(limit, flags.now, self._flag_cap, least)
-            if limit != asked.limit or flags.now.policy:
-                asked = replace(asked, limit=limit, policy=flags.now.policy or asked.policy)
-            request = Request(
-                raws=flags.raws,
-                entries=flags.entries,
-                transcript=transcript,
-                profile=asked.profile,
-                counter=asked.counter,
-                memory=self._memory.contents(asked.counter.name),
-                settings=settings_by_flags(self.settings, flags.now),
-                flags=flags,
-                allowed=asked.room,
-                expired=asked.expired,
-                advisers=self._advisers,
-                chat=asked.chat,
-                notes=list(asked.notes),
-            )
-            result = answer_request(conversation, request, asked, self.on_overflow)
-            asked.mark("choosing")
-            if learn:
-                if result.sent is not None:
-                    transcript.sent.note(request.asked_as, result.sent)
-                tokens = result.report.tokens_before
-                self._advisers.learn(transcript, newest, tokens, limit, result.due)
-            return result
-        finally:
-            self._memory.chats.release(transcript)
+        parts = ChoiceParts(
+            memory=self._memory,
+            settings=self.settings,
+            advisers=self._advisers,
+            flag_cap=self._flag_cap,
+            on_overflow=self.on_overflow,
+        )
+        return choose_list(conversation, asked, parts, learn=learn)
 
     def drain(self) -> None:
         """Finish the work that is done after an answer: what is to be embedded or summed up."""
