@@ -16,6 +16,7 @@ from eunoe.domain.flag import FlagReading
 from eunoe.domain.message import Message
 from eunoe.domain.nesting import written_text
 from eunoe.domain.ports import TokenCounter
+from eunoe.pipeline.opinion_memory import OpinionMemory
 from eunoe.stages.counting.message_cost import count_messages_batch
 from eunoe.stages.flags import read_flags
 from eunoe.stages.scoring.analysis import TextAnalysis, analyse_text, split_stamp
@@ -92,9 +93,13 @@ class ContentMemory:
     """Entries by content, bounded by bytes: two generations, the older one is dropped when full.
 
     Safe across threads: a lost race costs a second reading, never a wrong fact.
+
+    Attributes:
+        lines: tokens of lines of what was written anew, in an eighth of the bytes more.
     """
 
     def __init__(self, max_bytes: int) -> None:
+        self.lines: OpinionMemory[int] = OpinionMemory(max_bytes // 8)
         self._half = max(1, max_bytes // 2)
         self._young: dict[ContentKey, ContentEntry] = {}
         self._old: dict[ContentKey, ContentEntry] = {}

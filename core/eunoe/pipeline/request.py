@@ -15,6 +15,7 @@ from eunoe.domain.profile import ProviderProfile
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import NO_ADVISERS, Advisers
 from eunoe.pipeline.flag_reading import ReadFlags
+from eunoe.pipeline.line_counts import by_lines
 from eunoe.pipeline.memory import ContentEntry, ContentMemory, count_entries
 from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.pipeline.transcript import (
@@ -239,7 +240,7 @@ class Request:
     def count(self, raws: Sequence[Mapping[str, Any]]) -> int:
         """Tokens of some messages, framing of each included, of the list not."""
         entries = self.memory.read_all(raws)
-        count_entries(entries, self.counter)
+        count_entries(entries, by_lines(self.counter, self.memory.lines))
         return sum(e.tokens for e in entries)
 
 
