@@ -73,7 +73,7 @@ def feedback_column(
     chosen = _largest(idf * weight[kept], s.feedback_terms)
     kept, idf = kept[chosen], idf[chosen]
     worth = idf * weight[kept]
-    shared = postings.uses_of(kept, view.size)
+    shared = postings.uses_of(kept.tolist(), view.size)
     place = kept.searchsorted(shared.terms)
     presence = _presence(view, shared)
     idf = idf.take(place)

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.concepts import concept_members
 
+_POSTINGS_BESIDE = 256
+_NO_PLACES = np.zeros(0, dtype=np.int32)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermHits:
@@ -52,9 +55,9 @@ class TermUses:
 class TermPostings:
     """Which message holds which term how often; append only.
 
-    Terms are numbered in the order in which they are met. The numbers of all messages stand one
-    after another in one array, which is compared with those asked for: no list is kept for each
-    term, since most terms of a chat occur once.
+    Terms are numbered in the order in which they are met. The postings of all messages stand one
+    after another. Their places are sorted by term when they are first asked for, and again when
+    enough others have come: no list is kept for each term, since most terms of a chat occur once.
 
     The label of a thesaurus group stands for all terms of the group.
     """
@@ -66,8 +69,10 @@ class TermPostings:
         self._message = array("i")
         self._ends = array("i")
         self._fresh = array("i")
-        self._holders = np.zeros(0, dtype=np.int32)
-        self._counted = 0
+        self._sorted = np.zeros(0, dtype=np.int32)
+        self._starts = np.zeros(1, dtype=np.int64)
+        self._later: dict[int, list[int]] = {}
+        self._placed = 0
         self._summed = np.zeros(0)
         self._summed_upto = 0
 
@@ -107,38 +112,33 @@ class TermPostings:
 
     def rare(self, terms: Sequence[str], most: int) -> list[str]:
         """Those of some terms (no labels) that 2 to `most` of all messages hold, in order."""
-        size = len(self._terms)
-        if self._counted < size:
-            new = np.frombuffer(self._terms, np.int32, size - self._counted, 4 * self._counted)
-            holders = np.bincount(new, minlength=len(self._numbers))
-            holders[: self._holders.size] += self._holders
-            self._holders, self._counted = holders.astype(np.int32), size
+        self._sort_places()
         known = [(t, n) for t in dict.fromkeys(terms) if (n := self._numbers.get(t)) is not None]
-        counts = self._holders.take([number for _, number in known]).tolist() if known else []
-        return [t for (t, _), count in zip(known, counts, strict=True) if 2 <= count <= most]
+        return [term for term, number in known if 2 <= self._many(number) <= most]
 
     def gather(self, terms: Sequence[str], upto: int) -> TermHits:
         """The holders of several terms among the messages below `upto`, in one look."""
-        rows_of: dict[int, list[int]] = {}
-        for row, term in enumerate(terms):
-            for member in concept_members(term) or (term,):
-                number = self._numbers.get(member)
-                if number is not None:
-                    rows_of.setdefault(number, []).append(row)
-        end = self._ends[upto - 1] if upto else 0
-        if not end or not rows_of:
-            return TermHits((0,) * len(terms), np.zeros(0, dtype=np.int64), np.zeros(0))
-        wanted = np.zeros(len(self._numbers), dtype=np.bool_)
-        numbers = list(rows_of)
-        wanted[numbers] = True
-        terms_of = np.frombuffer(self._terms, np.int32, end)
-        place = wanted.take(terms_of).nonzero()[0]
-        slot = np.empty(wanted.size, dtype=np.int32)
-        slot[numbers] = range(len(numbers))
-        rows = _postings_rows(slot.take(terms_of.take(place)), list(rows_of.values()))
-        messages = np.frombuffer(self._message, np.int32, end).take(place)
-        counts = np.frombuffer(self._counts, np.int32, end).take(place)
-        return _postings_hits(rows, messages, counts, len(terms))
+        end, runs, ends = self._ends[upto - 1] if upto else 0, [_NO_PLACES], []
+        several, size = False, 0
+        for term in terms:
+            members = concept_members(term)
+            found = self._places(self.numbers_of(members or (term,)), end)
+            several = several or bool(members)
+            runs.append(found)
+            size += found.size
+            ends.append(size)
+        places = np.concatenate(runs)
+        messages = np.frombuffer(self._message, np.int32).take(places)
+        counts = np.frombuffer(self._counts, np.int32).take(places)
+        if several and size:  # a message may hold more than one term of a group
+            fresh = np.empty(size, dtype=np.bool_)
+            np.not_equal(messages[1:], messages[:-1], out=fresh[1:])
+            fresh[[0, *(end for end in ends if end < size)]] = True
+            first = fresh.nonzero()[0]
+            if first.size < size:
+                messages, counts = messages.take(first), np.add.reduceat(counts, first)
+                ends = first.searchsorted(ends).tolist()
+        return TermHits(tuple(ends), messages.astype(np.int64), counts.astype(np.float64))
 
     def numbers_of(self, terms: Sequence[str]) -> list[int]:
         """Numbers of the terms that some message holds."""
@@ -151,14 +151,54 @@ class TermPostings:
         before = np.cumsum(many) - many
         return self._uses(np.repeat(first - before, many) + np.arange(int(many.sum())))
 
-    def uses_of(self, numbers: NDArray[np.int64], upto: int) -> TermUses:
+    def uses_of(self, numbers: Sequence[int], upto: int) -> TermUses:
         """All holders below `upto` of the terms with some numbers, ascending by message."""
-        wanted = np.zeros(len(self._numbers), dtype=np.bool_)
-        wanted[numbers] = True
-        terms = np.frombuffer(self._terms, np.int32, self._ends[upto - 1] if upto else 0)
-        return self._uses(np.flatnonzero(wanted.take(terms)))
+        return self._uses(self._places(numbers, self._ends[upto - 1] if upto else 0))
 
-    def _uses(self, places: NDArray[np.int64]) -> TermUses:
+    def _places(self, numbers: Sequence[int], end: int) -> NDArray[np.int32]:
+        """Places below `end` of the postings of some terms, ascending."""
+        self._sort_places()
+        sorted_places, starts, later = self._sorted, self._starts, self._later
+        runs = [
+            sorted_places[starts.item(number) : starts.item(number + 1)]
+            for number in numbers
+            if number + 1 < starts.size
+        ]
+        if later:
+            new = [place for number in numbers for place in later.get(number, ())]
+            runs.append(np.array(new, dtype=np.int32))
+        if not runs:
+            return _NO_PLACES
+        places = np.concatenate(runs) if len(runs) > 1 else runs[0]
+        if len(numbers) > 1:
+            places = np.sort(places)
+        return places if end == self._placed else places[: places.searchsorted(end)]
+
+    def _many(self, number: int) -> int:
+        """How many of all messages hold the term of a number."""
+        many, starts = len(self._later.get(number, ())), self._starts
+        if number + 1 < starts.size:
+            many += starts.item(number + 1) - starts.item(number)
+        return many
+
+    def _sort_places(self) -> None:
+        """Sort the places by term; a few later ones are kept beside them."""
+        size = len(self._terms)
+        if size == self._placed:
+            return
+        if size - self._sorted.size <= max(_POSTINGS_BESIDE, self._sorted.size // 8):
+            for place in range(self._placed, size):
+                self._later.setdefault(self._terms[place], []).append(place)
+        else:
+            terms, many = np.frombuffer(self._terms, np.int32), len(self._numbers)
+            short = terms.astype(np.uint16) if many <= 1 << 16 else terms  # sooner sorted
+            self._sorted = short.argsort(kind="stable").astype(np.int32)
+            self._starts = np.zeros(many + 1, dtype=np.int64)
+            self._starts[1:] = np.bincount(terms, minlength=many).cumsum()
+            self._later = {}
+        self._placed = size
+
+    def _uses(self, places: NDArray[np.integer]) -> TermUses:
         return TermUses(
             np.frombuffer(self._terms, np.int32).take(places),
             np.frombuffer(self._message, np.int32).take(places),
@@ -185,38 +225,3 @@ class TermPostings:
         if upto == len(self):
             self._summed, self._summed_upto = sums, upto
         return sums
-
-
-def _postings_rows(
-    slot: NDArray[np.int32], rows: list[list[int]]
-) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
-    """Row of each posting; where a term belongs to several rows, also how often it is repeated."""
-    flat = np.array([row for held in rows for row in held], dtype=np.int32)
-    if flat.size == len(rows):
-        return flat.take(slot), None
-    width = np.array([len(held) for held in rows])
-    times = width.take(slot)
-    before = np.cumsum(times) - times
-    start = (np.cumsum(width) - width).take(slot) - before
-    return flat.take(np.repeat(start, times) + np.arange(int(times.sum()))), times
-
-
-def _postings_hits(
-    rows: tuple[NDArray[np.int32], NDArray[np.int64] | None],
-    messages: NDArray[np.int32],
-    counts: NDArray[np.int32],
-    terms: int,
-) -> TermHits:
-    """Postings by row; those of one row in one message added up."""
-    row, times = rows
-    if times is not None:
-        messages, counts = np.repeat(messages, times), np.repeat(counts, times)
-    order = np.argsort(row.astype(np.int16) if terms < 1 << 15 else row, kind="stable")
-    row, held, many = row.take(order), messages.take(order), counts.take(order)
-    fresh = np.ones(held.size, dtype=np.bool_)
-    fresh[1:] = (row[1:] != row[:-1]) | (held[1:] != held[:-1])
-    first = np.flatnonzero(fresh)
-    if 0 < first.size < held.size:
-        row, held, many = row.take(first), held.take(first), np.add.reduceat(many, first)
-    ends = row.searchsorted(np.arange(terms), side="right")
-    return TermHits(tuple(ends.tolist()), held.astype(np.int64), many.astype(np.float64))
