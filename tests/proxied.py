@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any
 import httpx
 
 from eunoe_proxy import ProxyApp, create_app
-from eunoe_proxy.serving import listening_socket
+from served import running_app
 
 Messages = list[dict[str, Any]]
 
@@ -66,25 +65,10 @@ class RunningProxy:
 @contextmanager
 def running_proxy(upstream: str, **options: Any) -> Iterator[RunningProxy]:
     """A proxy for the time of a test."""
-    import uvicorn
-
     app = create_app(upstream, **{"deadline": 20.0, **options})
-    config = uvicorn.Config(app, log_level="warning", ws="none", lifespan="on")
-    config.timeout_graceful_shutdown = 2
-    config.server_header = config.date_header = False
-    server = uvicorn.Server(config)
-    with listening_socket("127.0.0.1", 0) as listening:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        end = time.monotonic() + 30
-        while not server.started:
-            assert time.monotonic() < end
-            time.sleep(0.01)
-        running = RunningProxy(app, f"http://127.0.0.1:{listening.getsockname()[1]}")
+    with running_app(app) as url:
+        running = RunningProxy(app, url)
         try:
             yield running
         finally:
             running.client.close()
-            server.should_exit = True
-            thread.join(20)
-            assert not thread.is_alive()

@@ -54,6 +54,7 @@ def part(name: str) -> str:
 PATHS = os.pathsep.join(str(REPOSITORY / x) for x in ("core", "adapters", "examples"))
 ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS}
 PROXY_PORT = "8787"
+OBSERVER_PORT = "8788"
 
 
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
@@ -102,6 +103,23 @@ def proxy_of_the_readme() -> Iterator[str]:
             assert process.wait(30) == 0
 
 
+@contextmanager
+def observer_of_the_readme() -> Iterator[str]:
+    """Runs the command of the README at a free port."""
+    pytest.importorskip("uvicorn")
+    [line] = [line for line in COMMANDS if line.startswith("eunoe observe")]
+    command = [sys.executable, "-m", "eunoe_cli", *shlex.split(line)[1:], "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=REPOSITORY, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().split()[2].split(":")[2]
+        finally:
+            process.terminate()
+        assert process.wait(30) == 0
+
+
 def test_there_are_snippets_of_every_kind():
     assert len(PYTHON) >= 3
     assert len(COMMANDS) >= 4
@@ -117,6 +135,11 @@ def test_python_snippets_run(code: str):
         pytest.importorskip("openai")
         with proxy_of_the_readme() as port:
             done = run_python(code.replace(PROXY_PORT, port))
+    elif OBSERVER_PORT in code:
+        with observer_of_the_readme() as port:
+            done = run_python(code.replace(OBSERVER_PORT, port))
+            told = json.load(urlopen(f"http://127.0.0.1:{port}/events"))
+        assert [row["session"] for row in told["events"]] == ["a greeting"]
     else:
         done = run_python(code)
     assert (done.returncode, done.stderr) == (0, "")
@@ -130,6 +153,10 @@ def test_commands_run(line: str, monkeypatch, capsys):
     if arguments[0] == "proxy":  # it serves until it is stopped
         with proxy_of_the_readme() as port:
             assert urlopen(f"http://127.0.0.1:{port}/health").status == 200
+        return
+    if arguments[0] == "observe":
+        with observer_of_the_readme() as port:
+            assert urlopen(f"http://127.0.0.1:{port}/").status == 200
         return
     assert main(arguments) == 0
     assert capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""What stands outside the core: models, live prices, ledgers, Redis."""
+"""What stands outside the core: models, live prices, ledgers, Redis, an observer's page."""
 
 from eunoe_backends.http_embedder import HttpEmbedder
 from eunoe_backends.label_scorer import ChatLabeller
@@ -9,6 +9,7 @@ from eunoe_backends.price_sources import OpenRouterPrices, find_prices, read_pri
 from eunoe_backends.redis_ledger import RedisLedgerStore
 from eunoe_backends.redis_link import RedisLink
 from eunoe_backends.redis_summaries import RedisSummaryStore
+from eunoe_backends.remote_observer import RemoteObserver
 
 __all__ = [
     "ChatLabeller",
@@ -22,6 +23,7 @@ __all__ = [
     "RedisLedgerStore",
     "RedisLink",
     "RedisSummaryStore",
+    "RemoteObserver",
     "WordLlamaEmbedder",
     "find_prices",
     "read_price_file",

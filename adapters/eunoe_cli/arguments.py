@@ -15,6 +15,9 @@ PROVIDERS = (
     "permissive",
 )
 
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""Addresses that only this machine reaches."""
+
 
 def tokens(text: str) -> int:
     """A number of tokens above 0; ``8k`` is 8,000.

@@ -73,6 +73,7 @@ def make_scene(title: str, given: Sequence[Mapping[str, Any]], result: Orchestra
         given: the whole chat up to the request.
     """
     from eunoe.pipeline.transcript import turn_bounds
+    from eunoe.stages.structure.waveform import standing_places
     from eunoe.wire.openai import read_message
     from eunoe_cli.window_bar import window_parts
 
@@ -122,22 +123,6 @@ def make_scene(title: str, given: Sequence[Mapping[str, Any]], result: Orchestra
         parts=tuple((history if name == "history" else name, size) for name, size in sizes.items()),
         budget=report.budget,
     )
-
-
-def standing_places(fits: Sequence[float], bounds: Sequence[int]) -> list[tuple[int, int]]:
-    """Stretches of messages whose turns stand out of the waveform of relevance.
-
-    The wave of a turn is the square root of its best fit, in standard deviations.
-    """
-    import numpy as np
-
-    from eunoe.stages.structure.waveform import standing_spans
-
-    ends = [(a, b) for a, b in pairwise(bounds) if b <= len(fits)]
-    if not ends or not any(fits):
-        return []
-    wave = np.sqrt(np.array([max(fits[a:b], default=0.0) for a, b in ends]))
-    return [(ends[a][0], ends[b][1] - 1) for a, b, _ in standing_spans(wave)]
 
 
 def best_returned(marks: Sequence[Mark], start: int) -> tuple[int, ...]:

@@ -9,14 +9,16 @@ import sys
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from eunoe_cli.arguments import PROVIDERS, share, tokens
+from eunoe_cli.arguments import LOOPBACK, PROVIDERS, share, tokens
 from eunoe_cli.embedding import add_embed_argument, find_embedder
+from eunoe_cli.observe import add_host_argument
 from eunoe_cli.summarizing import add_summarize_argument, find_summarizer
 
 if TYPE_CHECKING:
+    from eunoe import Observer
     from eunoe_proxy import ProxyApp
 
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+OBSERVE_PATH = "/observe"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +82,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--grace", type=float, default=30.0, metavar="S", help="for running answers at the end (30)"
     )
     parser.add_argument(
+        "--observe",
+        action="store_true",
+        help="show each chat request live at /observe, without text; see eunoe observe",
+    )
+    add_host_argument(parser)
+    parser.add_argument(
         "-v", "--verbose", action="store_true", help="a line for each chat request, without text"
     )
     add_embed_argument(parser)
@@ -88,25 +96,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve until stopped."""
-    from eunoe_proxy.serving import serve
+    from eunoe_observer import EventLog, ObserverApp
+    from eunoe_web.asgi import Mounted
+    from eunoe_web.serving import serve
 
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     logging.getLogger("eunoe").setLevel(logging.INFO if options.verbose else logging.WARNING)
-    app = make_app(options)
-    if options.api_key_env and options.host not in _LOOPBACK:
+    log = EventLog() if options.observe else None
+    proxy = make_app(options, log)
+    if options.api_key_env and options.host not in LOOPBACK:
         print("everyone who reaches this address uses the key", file=sys.stderr)
+    if log is not None and options.host not in LOOPBACK:
+        print("everyone who reaches this address sees the figures", file=sys.stderr)
 
     if not urlsplit(options.upstream).path.strip("/"):
         print("the address ends without /v1, which most servers want", file=sys.stderr)
 
     def ready(address: str) -> None:
-        print(f"eunoe proxy: {address} -> {options.upstream}", flush=True)
+        print(f"eunoe proxy: {address}/v1 -> {options.upstream}", flush=True)
+        if log is not None:
+            print(f"eunoe observe: {address}{OBSERVE_PATH}/", flush=True)
 
-    serve(app, host=options.host, port=options.port, grace=options.grace, ready=ready)
+    page = ObserverApp(log, names=options.allow_host) if log is not None else None
+    serve(
+        proxy if page is None else Mounted(proxy, OBSERVE_PATH, page),
+        host=options.host,
+        port=options.port,
+        grace=options.grace,
+        extra="proxy",
+        ready=ready,
+        ending=None if page is None else page.end,
+    )
     return 0
 
 
-def make_app(options: argparse.Namespace) -> ProxyApp:
+def make_app(options: argparse.Namespace, observer: Observer | None = None) -> ProxyApp:
     """The application that the options ask for.
 
     Raises:
@@ -125,6 +149,7 @@ def make_app(options: argparse.Namespace) -> ProxyApp:
         options.upstream,
         embedder=find_embedder(options.embed),
         summarizer=find_summarizer(options.summarize),
+        observer=observer,
         api_key=key,
         max_tokens=options.max_tokens or 0,
         context_share=options.context_share,

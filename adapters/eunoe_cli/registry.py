@@ -26,5 +26,6 @@ SUBCOMMANDS: tuple[Subcommand, ...] = (
     Subcommand("lint", "eunoe_cli.lint", "would this provider accept the message list?"),
     Subcommand("ledger", "eunoe_cli.ledger", "what chats took and cost, and what was saved"),
     Subcommand("proxy", "eunoe_cli.proxy", "fit every chat on its way to an OpenAI-style server"),
+    Subcommand("observe", "eunoe_cli.observe", "a page that shows each request live"),
     Subcommand("filter", "eunoe_cli.filter", "print or write the filter for Open WebUI"),
 )

@@ -84,7 +84,16 @@ def watched_report(
         if watch.observer is not None and not watch.looks_only:
             times = {"planning": milliseconds}
             watch.observer.observe(
-                request_event(result, report, list_prices(), model_id, watch.thread, times)
+                request_event(
+                    result,
+                    report,
+                    given,
+                    list_prices(),
+                    model_id,
+                    watch.thread,
+                    times,
+                    source="LangChain",
+                )
             )
     except Exception as error:
         logger.warning("the observer failed: %s", type(error).__name__)

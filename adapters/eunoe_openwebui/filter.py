@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -12,8 +13,10 @@ from functools import partial
 from typing import Any
 
 from eunoe.domain.errors import BudgetError
+from eunoe.domain.event import RequestEvent
 from eunoe.domain.log import logger
 from eunoe.pipeline.forecasting import enter_requests
+from eunoe.pipeline.observing import request_event
 from eunoe.pipeline.sent_lists import SentLists
 from eunoe.pipeline.usage_book import UsageBook
 from eunoe.stages.accounting.ledger import Ledger
@@ -25,6 +28,7 @@ from eunoe_openwebui.hook import FilterRequest, HookArguments, read_hook_argumen
 from eunoe_openwebui.hostfacts import host_runs_request_hook
 from eunoe_openwebui.ledgers import LedgerBook
 from eunoe_openwebui.money import money_account, money_line
+from eunoe_openwebui.observed import FilterWatch
 from eunoe_openwebui.presets import resolve_valves
 from eunoe_openwebui.prices import PriceShelf
 from eunoe_openwebui.status import (
@@ -80,6 +84,7 @@ class Filter:
         self._advisers = AdviserShelf()
         self._desk = AfterwardsDesk()
         self._prices = PriceShelf()
+        self._watch = FilterWatch()
 
     async def request(
         self,
@@ -145,6 +150,7 @@ class Filter:
                 prices=self._prices.prices(valves),
                 hit_share=share,
             )
+            self._watch.answered(valves, turn_name(__metadata__), entry)
             ledger = await self._enter(chat, entry, valves)
             if turn is not None and notes.allowed:
                 sizes = money_line(
@@ -191,7 +197,9 @@ class Filter:
         except BudgetError as error:
             raise ChatRefusedError(error.needed, error.allowed) from None
         except Exception as error:
-            await _report_failure(error, valves, emitter)
+            what = await _report_failure(error, valves, emitter)
+            chat = str((given.metadata or {}).get("chat_id") or "")
+            self._watch.failed(valves, what, str(given.body.get("model") or ""), chat)
         return given.body
 
     def _work(
@@ -200,17 +208,48 @@ class Filter:
         """The choice, and what to show of it; runs in a thread."""
         factor = self._usage.factor(str(request.body.get("model") or ""))
         advisers = self._advisers.advisers(valves, request.embedding, request.loop)
+        began = time.perf_counter()
         outcome = fit_request(
             request, valves, self._shelf, self._views, factor, late.is_set, advisers
         )
         if outcome.afterwards is not None:
             # a later step of a turn no longer has what its first step left out
             self._desk.note(request.turn, outcome.afterwards, first=not request.earlier.counted)
+        self._tell(request, valves, outcome, 1000 * (time.perf_counter() - began))
         try:
             return self._shown(request, valves, outcome, factor)
         except Exception as error:  # what was chosen is sent all the same
             logger.warning("eunoe could not tell what it did: %s", type(error).__name__)
             return outcome, []
+
+    def _tell(
+        self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, taken: float
+    ) -> None:
+        """Tell the observer, if there is one; ``taken`` are milliseconds."""
+        model_id = str(request.body.get("model") or "")
+
+        def event(key: str, source: str) -> RequestEvent:
+            forecast, prices = outcome.notes.forecasts[-1], self._prices.prices(valves)
+            return request_event(
+                outcome.result,
+                outcome.report,
+                outcome.read,
+                prices,
+                model_id,
+                request.chat,
+                {"choosing": taken},
+                forecast=forecast,
+                ledger=enter_requests(
+                    [forecast],
+                    model_id=priced_model_id(model_id, request.model, request.base),
+                    prices=prices,
+                    hit_share=self._usage.cache_share(model_id),
+                ),
+                key=key,
+                source=source,
+            )
+
+        self._watch.chosen(valves, request.turn, event)
 
     def _shown(
         self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, factor: float
@@ -244,8 +283,8 @@ class Filter:
 
 async def _report_failure(
     error: Exception, valves: FilterValves, emitter: EventEmitter | None
-) -> None:
-    """One line in the log, one above the answer; no text of the chat in either.
+) -> str:
+    """One line in the log, one above the answer; no text of the chat in either -> what happened.
 
     The error's own words and values are left out of the log: they may quote a message.
     """
@@ -257,6 +296,7 @@ async def _report_failure(
     logger.warning("eunoe %s in %s; the chat goes through unchanged", what, where)
     if valves.show_status:
         await _emit_event(emitter, status_event(f"eunoe {what}: sent as it is"))
+    return what
 
 
 async def _emit_event(emitter: EventEmitter | None, event: dict[str, Any]) -> None:

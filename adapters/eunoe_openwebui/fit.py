@@ -46,6 +46,7 @@ class FilterOutcome:
     Attributes:
         messages: to send.
         report: of the pipeline.
+        result: of the pipeline, for an observer.
         notes: on this turn, for its next step.
         allowed: tokens that it may take, the model's own prompt included; a flag may lower it.
         read: what was given, with all flags where they count, those included that an earlier step
@@ -55,6 +56,7 @@ class FilterOutcome:
 
     messages: list[Any]
     report: Report
+    result: OrchestratorResult
     notes: TurnNotes
     allowed: int
     read: list[Mapping[str, Any]]
@@ -169,6 +171,7 @@ def fit_request(
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),
         report=replace(report, warnings=(*report.warnings, *advisers.faults)),
+        result=result,
         notes=next_turn_notes(
             request.earlier, messages, result.placements, report, counted, forecast
         ),

@@ -72,6 +72,13 @@ class FilterValves(BasicValves):
         "Empty: each worker for itself.",
         json_schema_extra={"input": {"type": "password"}},
     )
+    observer_url: str = Field(
+        default="none",
+        title="Observer address",
+        description="Where `eunoe observe` shows each request live, such as "
+        "`http://127.0.0.1:8788`: what was sent, what became of each message, cost, time. Chat "
+        "ids, figures and reasons are sent there in the background, no text. **none**: nothing.",
+    )
     embedding: Literal["off", "host", "url", "local"] = Field(
         default="off",
         title="Meaning beside words",

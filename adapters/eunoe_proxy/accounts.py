@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from eunoe.pipeline.forecasting import enter_requests
@@ -19,6 +20,19 @@ class LedgerKeeper(Protocol):
     def add(self, chat: str, entry: Ledger) -> None:
         """Add to the ledger of a chat."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class EnteredAnswer:
+    """What an answer reported.
+
+    Attributes:
+        cached: tokens that came from the provider's cache.
+        ledger: of the request; None where nobody wants it.
+    """
+
+    cached: int
+    ledger: Ledger | None = None
 
 
 class ProxyAccounts:
@@ -44,7 +58,8 @@ class ProxyAccounts:
         forecast: RequestForecast,
         session: str,
         named: bool,
-    ) -> int | None:
+        watched: bool = False,
+    ) -> EnteredAnswer | None:
         """Enter an answered request; may block for as long as a file takes.
 
         Args:
@@ -54,19 +69,21 @@ class ProxyAccounts:
             forecast: of the request, in the provider's tokens.
             session: whose request.
             named: the caller named the session; else what it repeats is not known for sure.
+            watched: an observer wants the ledger.
 
         Returns:
-            Tokens that the provider reports as read from a cache; None, and nothing is entered,
-            if the answer is an error after all.
+            What it reported; None, and nothing is entered, if the answer is an error after all.
         """
         usage = watch.usage()
         if watch.failed:
             return None
         self.book.learn(model, counted, (forecast,) if named else (), usage)
-        if self._keeper is not None:
+        entry = None
+        if self._keeper is not None or watched:
             entry = enter_requests(
                 [forecast], model_id=model, usage=usage, hit_share=self.book.cache_share(model)
             )
+        if self._keeper is not None and entry is not None:
             self._keeper.add(session, entry)
         read = read_usage(usage)
-        return read.cached if read is not None else 0
+        return EnteredAnswer(read.cached if read is not None else 0, entry)

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Unpack
 
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.log import logger
-from eunoe.domain.ports import Embedder, Summarizer
-from eunoe_proxy.accounts import LedgerKeeper, ProxyAccounts
-from eunoe_proxy.asgi import (
+from eunoe.domain.ports import Embedder, Observer, Summarizer
+from eunoe_proxy.accounts import EnteredAnswer, LedgerKeeper, ProxyAccounts
+from eunoe_proxy.fitting import DEADLINE, FAULT, TOO_LARGE, ChatFitter, Fitted, log_fault, untouched
+from eunoe_proxy.headers import account_headers
+from eunoe_proxy.metrics import MEDIA_TYPE, ProxyMetrics
+from eunoe_proxy.packed import unpacked, without_encoding
+from eunoe_proxy.passing import Passage, joined_body, pass_on, until_gone
+from eunoe_proxy.settings import ProxyOptions, ProxySettings
+from eunoe_proxy.telling import request_line
+from eunoe_proxy.upstream import Upstream, with_readable_encoding
+from eunoe_proxy.watching import ProxyWatch
+from eunoe_proxy.windows import WindowList
+from eunoe_proxy.wishes import Wishes, read_wishes
+from eunoe_web.asgi import (
     ClientGoneError,
     Event,
     Incoming,
@@ -22,17 +34,7 @@ from eunoe_proxy.asgi import (
     send_error,
     send_whole,
 )
-from eunoe_proxy.fitting import DEADLINE, FAULT, TOO_LARGE, ChatFitter, Fitted, log_fault, untouched
-from eunoe_proxy.headers import account_headers
-from eunoe_proxy.metrics import MEDIA_TYPE, ProxyMetrics
-from eunoe_proxy.packed import unpacked, without_encoding
-from eunoe_proxy.pages import is_foreign_page
-from eunoe_proxy.passing import Passage, pass_on, until_gone
-from eunoe_proxy.settings import ProxyOptions, ProxySettings
-from eunoe_proxy.telling import request_line
-from eunoe_proxy.upstream import Upstream, with_readable_encoding
-from eunoe_proxy.windows import WindowList
-from eunoe_proxy.wishes import Wishes, read_wishes
+from eunoe_web.pages import is_foreign_page
 
 CHAT_PATH = "/v1/chat/completions"
 _PREFIX = "/v1"
@@ -49,6 +51,7 @@ def create_app(
     embedder: Embedder | None = None,
     summarizer: Summarizer | None = None,
     keeper: LedgerKeeper | None = None,
+    observer: Observer | None = None,
     **options: Unpack[ProxyOptions],
 ) -> ProxyApp:
     """The application for any ASGI server.
@@ -58,6 +61,7 @@ def create_app(
         embedder: lets meaning count beside words.
         summarizer: sums up, behind the answers, what a cut leaves out.
         keeper: where answers are entered, in place of the file of the options.
+        observer: is told of each chat request, when it is chosen and again when it is answered.
         options: fields of ``ProxySettings``.
 
     Raises:
@@ -65,7 +69,9 @@ def create_app(
         SettingsError: an option is not allowed.
     """
     settings = ProxySettings(upstream=upstream, **options)
-    return ProxyApp(settings, embedder=embedder, summarizer=summarizer, keeper=keeper)
+    return ProxyApp(
+        settings, embedder=embedder, summarizer=summarizer, keeper=keeper, observer=observer
+    )
 
 
 class ProxyApp:
@@ -76,6 +82,7 @@ class ProxyApp:
         embedder: lets meaning count beside words.
         summarizer: sums up, behind the answers, what a cut leaves out.
         keeper: where answers are entered, in place of the file of the settings.
+        observer: is told of each chat request, when it is chosen and again when it is answered.
 
     Raises:
         BackendError: httpx is not installed.
@@ -88,13 +95,17 @@ class ProxyApp:
         embedder: Embedder | None = None,
         summarizer: Summarizer | None = None,
         keeper: LedgerKeeper | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self.settings = settings
         self.metrics = ProxyMetrics()
         self._upstream = Upstream(settings)
         self._windows = WindowList(self._upstream, _LIST_SHARE * settings.deadline)
         self._accounts = ProxyAccounts(settings.ledger, keeper)
-        self._fitter = ChatFitter(settings, self._accounts.book, embedder, summarizer)
+        self._watch = ProxyWatch(observer) if observer is not None else None
+        self._fitter = ChatFitter(
+            settings, self._accounts.book, embedder, summarizer, watched=observer is not None
+        )
         self._entering: set[asyncio.Future[None]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -170,24 +181,33 @@ class ProxyApp:
             if found is None:
                 return
             fitted = found
-        if kind := _FAILED_FITS.get(fitted.why):
+        kind = _FAILED_FITS.get(fitted.why, "")
+        if kind:
             self.metrics.count_failure(kind)
         if fitted.report is not None:
             self.metrics.count_choosing(fitted.seconds * 1000)
-        content: Any = data if whole else _joined(data, incoming.chunks())
+        content: Any = data if whole else joined_body(data, incoming.chunks())
         if fitted.body != plain:
             content, incoming.headers = fitted.body, without_encoding(incoming.headers)
+        if self._watch is not None:
+            self._behind(partial(self._watch.chosen, fitted.watched, kind, fitted.model))
+        began = time.perf_counter()
         passage = await self._pass_on(incoming, send, content, fitted, wishes)
+        passage.seconds = time.perf_counter() - began
         self._count_failure(passage)
         if not passage.answered or passage.watch is None:
+            if self._watch is not None:
+                self._behind(partial(self._watch.answered, fitted.watched, passage))
             refused = passage.status and not passage.failure
             outcome = "left" if passage.left else "refused" if refused else "failed"
             self.metrics.count_outcome(outcome)
             logger.info(request_line(fitted, passage))
             return
-        loop = asyncio.get_running_loop()
-        enter = partial(self._enter, fitted, wishes, passage)
-        task = loop.run_in_executor(self._fitter.workers, enter)
+        self._behind(partial(self._enter, fitted, wishes, passage))
+
+    def _behind(self, work: Callable[[], None]) -> None:
+        """Do some work that never raises in a thread; the request does not wait for it."""
+        task = asyncio.get_running_loop().run_in_executor(self._fitter.workers, work)
         self._entering.add(task)
         task.add_done_callback(self._entering.discard)
 
@@ -259,35 +279,35 @@ class ProxyApp:
     def _enter(self, fitted: Fitted, wishes: Wishes, passage: Passage) -> None:
         """Learn from an answer and enter it; runs in a thread, and never raises."""
         outcome, watch = "left" if passage.left else "answered", passage.watch
-        cached: int | None = None
+        entered: EnteredAnswer | None = None
         try:
             if watch is None or fitted.report is None or fitted.forecast is None:
                 return
-            cached = self._accounts.enter(
+            entered = self._accounts.enter(
                 watch,
                 model=fitted.model,
                 counted=fitted.report.tokens_after,
                 forecast=fitted.forecast,
                 session=fitted.session,
                 named=bool(wishes.session),
+                watched=fitted.watched is not None,
             )
-            if cached is None:
+            if entered is None:
                 outcome, passage.failure = "failed", "upstream_broken"
                 self.metrics.count_failure("upstream_broken")
                 return
             before, after = fitted.report.tokens_before, fitted.report.tokens_after
-            self.metrics.count_tokens(fitted.model, before=before, after=after, cached=cached)
+            self.metrics.count_tokens(
+                fitted.model, before=before, after=after, cached=entered.cached
+            )
         except Exception as error:
             logger.warning("eunoe could not enter an answer: %s", type(error).__name__)
         finally:
             self.metrics.count_outcome(outcome)
-            logger.info(request_line(fitted, passage, cached))
-
-
-async def _joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
-    async for chunk in rest:
-        yield chunk
+            logger.info(request_line(fitted, passage, entered.cached if entered else None))
+            if self._watch is not None:
+                entry = entered.ledger if entered is not None else None
+                self._watch.answered(fitted.watched, passage, entry)
 
 
 def _is_plain(path: str) -> bool:

@@ -31,6 +31,7 @@ from eunoe.wire.sent_schemas import sent_schemas
 from eunoe_proxy.body import ChatBody, read_chat_body
 from eunoe_proxy.headers import report_figures, untouched_figures
 from eunoe_proxy.settings import ProxySettings
+from eunoe_proxy.watching import WatchedRequest
 from eunoe_proxy.wishes import Wishes, session_of
 
 # After this share of the deadline the newest messages are sent unscored; the rest is for that.
@@ -58,6 +59,7 @@ class Fitted:
         session: whose request.
         figures: of the account, by name.
         seconds: that choosing took.
+        watched: for an observer; None where nobody observes.
     """
 
     body: bytes
@@ -68,6 +70,7 @@ class Fitted:
     session: str = ""
     figures: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
+    watched: WatchedRequest | None = None
 
 
 class ChatFitter:
@@ -78,6 +81,7 @@ class ChatFitter:
         book: how far counts are off, by model.
         embedder: lets meaning count beside words; None for words alone.
         summarizer: sums up what a cut leaves out; None for no summaries.
+        watched: somebody observes.
     """
 
     def __init__(
@@ -86,8 +90,10 @@ class ChatFitter:
         book: UsageBook,
         embedder: Embedder | None = None,
         summarizer: Summarizer | None = None,
+        *,
+        watched: bool = False,
     ) -> None:
-        self._settings, self._book = settings, book
+        self._settings, self._book, self._watched = settings, book, watched
         self._orchestrator = ContextOrchestrator(
             settings=Settings(read_flags=settings.read_flags, scale_by_family=True),
             on_overflow=_ON_OVERFLOW[settings.on_overflow],
@@ -196,14 +202,28 @@ class ChatFitter:
         same = result.conversation is conversation
         sent = body.written(None if same else result.placements, ask_usage=self._settings.ask_usage)
         report, forecast = self._followed(body, wishes, result)
+        forecast = provider_forecast(forecast, 0, factor, window)
+        seconds = time.perf_counter() - began
+        watched = None
+        if self._watched:
+            watched = WatchedRequest(
+                result=result,
+                given=body.messages,
+                report=report,
+                forecast=forecast,
+                model=model,
+                session=session,
+                seconds=seconds,
+            )
         return Fitted(
             body=sent,
             report=report,
-            forecast=provider_forecast(forecast, 0, factor, window),
+            forecast=forecast,
             model=model,
             session=session,
             figures=report_figures(report, changed=not same),
-            seconds=time.perf_counter() - began,
+            seconds=seconds,
+            watched=watched,
         )
 
 

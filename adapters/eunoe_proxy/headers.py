@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eunoe.domain.report import Fate, Report
-from eunoe_proxy.asgi import Headers
 from eunoe_proxy.wishes import Wishes
+from eunoe_web.asgi import Headers
 
 
 def account_headers(figures: Mapping[str, str], wishes: Wishes) -> Headers:

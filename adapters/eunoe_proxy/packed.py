@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from eunoe_proxy.asgi import Headers
+from eunoe_web.asgi import Headers
 
 _ENCODINGS = ("gzip", "x-gzip", "deflate")
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Coroutine, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from eunoe.domain.log import logger
 from eunoe_proxy.answers import AnswerWatch
-from eunoe_proxy.asgi import ClientGoneError, Headers, Incoming, Send, send_error
 from eunoe_proxy.upstream import Upstream, UpstreamError, end_to_end
+from eunoe_web.asgi import ClientGoneError, Headers, Incoming, Send, send_error
 
 
 @dataclass(slots=True)
@@ -22,12 +22,14 @@ class Passage:
         failure: one of the metrics' kinds; empty if all went well.
         left: the caller was gone before the end.
         watch: has seen the answer; None without one.
+        seconds: from sending the request to the end of its answer.
     """
 
     status: int = 0
     failure: str = ""
     left: bool = False
     watch: AnswerWatch | None = None
+    seconds: float = 0.0
 
     @property
     def answered(self) -> bool:
@@ -125,3 +127,10 @@ async def until_gone(work: Coroutine[Any, Any, None], incoming: Incoming) -> boo
         for task in (job, gone):
             task.cancel()
         await asyncio.gather(job, gone, return_exceptions=True)
+
+
+async def joined_body(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """A body of which the beginning was read."""
+    yield first
+    async for chunk in rest:
+        yield chunk

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from eunoe.domain.errors import BackendError
-from eunoe_proxy.asgi import ClientGoneError, Headers
 from eunoe_proxy.settings import ProxySettings
+from eunoe_web.asgi import ClientGoneError, Headers
 
 if TYPE_CHECKING:
     import httpx

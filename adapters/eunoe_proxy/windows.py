@@ -11,8 +11,8 @@ from typing import Any
 from eunoe.domain.errors import BackendError
 from eunoe.domain.log import logger
 from eunoe.wire.model_window import find_window
-from eunoe_proxy.asgi import Headers
 from eunoe_proxy.upstream import Upstream
+from eunoe_web.asgi import Headers
 
 _LARGEST_LIST = 16_000_000
 _ASK_AGAIN = 300.0

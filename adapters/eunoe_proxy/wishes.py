@@ -10,7 +10,7 @@ from typing import Any
 from eunoe.domain.message import SYSTEM_ROLES
 from eunoe.domain.nesting import json_text
 from eunoe.domain.settings import POLICY_NAMES
-from eunoe_proxy.asgi import Incoming
+from eunoe_web.asgi import Incoming
 
 POLICY_HEADER = "X-Eunoe-Policy"
 TOKENS_HEADER = "X-Eunoe-Max-Tokens"

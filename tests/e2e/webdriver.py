@@ -22,6 +22,7 @@ _ARGUMENTS = (
     "--hide-scrollbars",
     "--lang=en-US",
 )
+_CONSOLE = {"type": "browser"}
 
 
 class CommandError(Exception):
@@ -41,7 +42,8 @@ class Browser:
         self._base = f"http://127.0.0.1:{port}"
         self._wait_for_driver()
         options = {"args": list(_ARGUMENTS)}
-        wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
+        match = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        wanted = {"capabilities": {"alwaysMatch": match}}
         session = self._send("POST", "/session", wanted)["sessionId"]
         self._base += f"/session/{session}"
         self.resize(width, height)
@@ -59,6 +61,22 @@ class Browser:
         sizes = "return [outerWidth - innerWidth, outerHeight - innerHeight]"
         wider, higher = self.run(sizes)
         self._send("POST", "/window/rect", {"width": width + wider, "height": height + higher})
+
+    def prefer(self, scheme: str) -> None:
+        """Ask pages for a colour scheme: ``light`` or ``dark``."""
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        wanted = {"cmd": "Emulation.setEmulatedMedia", "params": {"features": [feature]}}
+        self._send("POST", "/goog/cdp/execute", wanted)
+
+    def press(self, keys: str) -> None:
+        """Press keys, one after the other, for whatever has the focus."""
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        source = {"type": "key", "id": "keyboard", "actions": actions}
+        self._send("POST", "/actions", {"actions": [source]})
+
+    def log(self) -> list[str]:
+        """What the page wrote to the console since the last time, errors included."""
+        return [str(entry["message"]) for entry in self._send("POST", "/se/log", _CONSOLE)]
 
     def open(self, url: str) -> None:
         """Load a page."""

@@ -19,9 +19,16 @@ class RequestEvent:
         forecast: tokens that the request takes, by name: ``sent``, ``sent_repeated`` (of these,
             those that open the request before, too), and the same of the ``untouched`` chat and of
             a plain ``window``.
-        ledger: the estimated figures of the request, as ``Ledger.from_flat`` reads them; money is
-            in them where the model's price is known.
+        ledger: the figures of the request, as ``Ledger.from_flat`` reads them: estimated, or
+            measured where the provider's report is there; money is in them where the model's price
+            is known.
         milliseconds: that each stage took, by its name, in order.
+        roles: of the messages that were given, in order.
+        parts: tokens of what is sent, by what it is: ``system``, ``tools``, ``summary``,
+            ``window``, ``recalled``, ``question``; parts without a token are left out.
+        key: names the request; a later event of the same key takes the place of the earlier one,
+            as when the provider's report is there. Empty for a request that is told of once.
+        source: who tells, for people; empty for the library.
     """
 
     report: Report
@@ -30,3 +37,7 @@ class RequestEvent:
     forecast: Mapping[str, int] = field(default_factory=dict)
     ledger: Mapping[str, int] = field(default_factory=dict)
     milliseconds: Mapping[str, float] = field(default_factory=dict)
+    roles: tuple[str, ...] = ()
+    parts: Mapping[str, int] = field(default_factory=dict)
+    key: str = ""
+    source: str = ""

@@ -13,10 +13,13 @@ from typing import Any
 from eunoe.domain.event import RequestEvent
 from eunoe.domain.log import logger
 from eunoe.domain.ports import Observer
-from eunoe.domain.report import Report
+from eunoe.domain.report import DecisionList, Report
 from eunoe.pipeline.forecasting import enter_requests
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.pipeline.sent_lists import SentLists, sent_list
+from eunoe.pipeline.sent_parts import tokens_by_part
+from eunoe.stages.accounting.forecast import RequestForecast
+from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.price import PriceLookup
 
 
@@ -76,7 +79,7 @@ class ObserverDesk:
             lost = cache_lost(self._lists, result, given, tools, model_id, session_id)
             report = replace(result.report, cache_lost=lost)
             event = request_event(
-                result, report, self._prices, model_id, session_id, milliseconds or {}
+                result, report, given, self._prices, model_id, session_id, milliseconds or {}
             )
             self.observer.observe(event)
         except Exception as error:
@@ -86,21 +89,60 @@ class ObserverDesk:
 def request_event(
     result: OrchestratorResult,
     report: Report,
+    given: Sequence[Mapping[str, Any]],
     prices: PriceLookup,
     model_id: str | None,
     session_id: str,
     milliseconds: Mapping[str, float],
+    *,
+    forecast: RequestForecast | None = None,
+    ledger: Ledger | None = None,
+    key: str = "",
+    source: str = "",
 ) -> RequestEvent:
-    """What an observer is told of a request; ``report`` may say more than that of the result."""
-    entry = enter_requests([result.forecast], model_id=model_id, prices=prices)
+    """What an observer is told of a request.
+
+    Args:
+        result: of the request.
+        report: of the request; may say more than that of the result.
+        given: its messages before anything was chosen.
+        prices: of models.
+        model_id: the model.
+        session_id: the chat.
+        milliseconds: that each stage took.
+        forecast: in place of the result's, where more is known.
+        ledger: of the request; by default it is estimated from the forecast.
+        key, source: of the event.
+    """
+    forecast = result.forecast if forecast is None else forecast
+    if ledger is None:
+        ledger = enter_requests([forecast], model_id=model_id, prices=prices)
     return RequestEvent(
         report=report,
         model_id=model_id or "",
         session_id=session_id,
-        forecast=_forecast_figures(result),
-        ledger=entry.flat(),
+        forecast=_forecast_figures(forecast),
+        ledger=ledger.flat(),
         milliseconds=dict(milliseconds),
+        roles=tuple(str(message.get("role") or "") for message in given),
+        parts=tokens_by_part(result.placements, report),
+        key=key,
+        source=source,
     )
+
+
+def failed_event(what: str, model_id: str, session_id: str, source: str) -> RequestEvent:
+    """What an observer is told of a request that went through as it came; ``what`` says why."""
+    report = Report(
+        decisions=DecisionList((), {}),
+        tokens_before=0,
+        tokens_after=0,
+        budget=0,
+        policy="none",
+        profile="none",
+        warnings=(f"it went through as it came: {what}",),
+    )
+    return RequestEvent(report=report, model_id=model_id, session_id=session_id, source=source)
 
 
 def cache_lost(
@@ -128,8 +170,7 @@ def cache_lost(
     return outlook.bust.describe() if outlook.bust is not None else ""
 
 
-def _forecast_figures(result: OrchestratorResult) -> dict[str, int]:
-    forecast = result.forecast
+def _forecast_figures(forecast: RequestForecast) -> dict[str, int]:
     figures: dict[str, int] = {}
     for name in ("sent", "untouched", "window"):
         prompt = getattr(forecast, name)

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -13,36 +11,10 @@ import httpx
 import pytest
 
 from eunoe_cli.__main__ import main
-from eunoe_proxy.serving import listening_socket
+from eunoe_web.serving import listening_socket
 from proxied import DONE, delta, talk
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture
-def command(upstream):
-    """Starts `eunoe proxy` as a process of its own; gives it and its address."""
-    pytest.importorskip("uvicorn")
-    path = os.pathsep.join(str(REPOSITORY / folder) for folder in ("core", "adapters"))
-    started = []
-
-    def start(*words):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "eunoe_cli", "proxy", "--upstream", upstream.url, *words],
-            env={**os.environ, "PYTHONPATH": path},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        first = process.stdout.readline()
-        assert first.startswith("eunoe proxy: http://127.0.0.1:"), first
-        return process, first.split()[2]
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
 
 
 def test_it_serves_and_sigterm_ends_it_cleanly(upstream, command, tmp_path):

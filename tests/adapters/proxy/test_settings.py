@@ -12,9 +12,9 @@ from eunoe import BackendError, SettingsError
 from eunoe_cli.__main__ import make_parser
 from eunoe_cli.proxy import make_app
 from eunoe_proxy import ProxySettings, create_app
-from eunoe_proxy.asgi import Incoming
-from eunoe_proxy.serving import serve
 from eunoe_proxy.wishes import Wishes, read_wishes, session_of
+from eunoe_web.asgi import Incoming
+from eunoe_web.serving import serve
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -96,7 +96,7 @@ def test_a_missing_package_is_named(monkeypatch):
     with pytest.raises(BackendError, match=r"httpx: pip install 'eunoe\[proxy\]'"):
         create_app("http://host/v1")
     with pytest.raises(BackendError, match=r"uvicorn: pip install 'eunoe\[proxy\]'"):
-        serve(app, port=0)
+        serve(app, port=0, extra="proxy")
 
 
 def test_the_package_is_imported_without_its_extra():

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from eunoe_proxy.pages import is_foreign_page
 from eunoe_proxy.settings import ProxySettings
 from eunoe_proxy.upstream import Upstream
 from eunoe_proxy.windows import WindowList, read_windows
+from eunoe_web.pages import is_foreign_page
 from proxied import talk
 
 LISTED = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,22 @@ def standing_spans(
     """
     gains = gain_wave(values, threshold=gain_threshold)
     return [span for span in maximal_spans(gains.tolist()) if span[2] >= span_threshold]
+
+
+def standing_places(fits: Sequence[float], bounds: Sequence[int]) -> list[tuple[int, int]]:
+    """Stretches of messages whose turns stand out, for pictures: first and last message of each.
+
+    The wave of a turn is the square root of its best fit, in standard deviations.
+
+    Args:
+        fits: one for each message, 0 or above.
+        bounds: where turns begin, and the end; what reaches behind ``fits`` is left out.
+    """
+    ends = [(a, b) for a, b in pairwise(bounds) if b <= len(fits)]
+    if not ends or not any(fits):
+        return []
+    wave = np.sqrt(np.array([max(fits[a:b], default=0.0) for a, b in ends]))
+    return [(ends[a][0], ends[b][1] - 1) for a, b, _ in standing_spans(wave)]
 
 
 def lift_spans(

@@ -8,6 +8,7 @@ from eunoe.stages.structure.waveform import (
     gain_wave,
     lift_spans,
     maximal_spans,
+    standing_places,
     standing_spans,
 )
 
@@ -82,3 +83,17 @@ def test_decay():
     assert age_decay(age) == pytest.approx([1.0, 0.99, 0.5])
     assert age_decay(age, floor=0.0)[1] == pytest.approx(0.98)
     assert age_decay(age, off=True).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("fits", "bounds", "places"),
+    [
+        ([], [0], []),
+        ([0.0] * 6, [0, 2, 4, 6], []),
+        ([0, 0, 0.9, 0.8, 0, 0, 0, 0, 0, 0], [0, 2, 4, 6, 8, 10], [(2, 3)]),
+        ([0, 0, 0.9, 0.8, 0, 0, 0, 0, 0, 0], [0, 2, 4, 6, 8, 10, 14], [(2, 3)]),
+        ([0.5] * 4, [0, 2, 4], []),
+    ],
+)
+def test_stretches_of_messages_that_stand_out(fits, bounds, places):
+    assert standing_places(fits, bounds) == places

@@ -1,4 +1,4 @@
-"""Running the proxy by uvicorn until it is told to stop."""
+"""Running an application by uvicorn until it is told to stop."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from eunoe.domain.errors import BackendError
-from eunoe_proxy.app import ProxyApp
+from eunoe_web.asgi import Application
 
 _BACKLOG = 2048
 
 
 def serve(
-    app: ProxyApp,
+    app: Application,
     *,
     host: str = "127.0.0.1",
-    port: int = 8787,
+    port: int,
     grace: float = 30.0,
+    extra: str,
     ready: Callable[[str], None] | None = None,
+    ending: Callable[[], None] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then finish what is being answered.
 
@@ -31,7 +33,10 @@ def serve(
         host: address to listen at.
         port: 0 takes a free one.
         grace: seconds that running answers get at the end.
+        extra: of this package that brings uvicorn, for the error.
         ready: is told the address, once requests are taken in.
+        ending: is called in the event loop before running answers are waited for, to end those
+            that never end by themselves.
 
     Raises:
         BackendError: uvicorn is not installed.
@@ -40,7 +45,7 @@ def serve(
     try:
         import uvicorn
     except ImportError as error:
-        raise BackendError("the proxy needs uvicorn: pip install 'eunoe[proxy]'") from error
+        raise BackendError(f"a server needs uvicorn: pip install 'eunoe[{extra}]'") from error
     listening = listening_socket(host, port)
     config = uvicorn.Config(
         app,
@@ -55,8 +60,22 @@ def serve(
     with listening, _ending_well():
         shown = f"[{host}]" if ":" in host else host
         if ready is not None:
-            ready(f"http://{shown}:{listening.getsockname()[1]}/v1")
-        uvicorn.Server(config).run(sockets=[listening])
+            ready(f"http://{shown}:{listening.getsockname()[1]}")
+        server = uvicorn.Server(config)
+        if ending is not None:
+            _call_before(server, ending)
+        server.run(sockets=[listening])
+
+
+def _call_before(server: Any, ending: Callable[[], None]) -> None:
+    """Have something called when the server begins to end."""
+    shutdown = server.shutdown
+
+    async def first(*given: Any, **named: Any) -> None:
+        ending()
+        await shutdown(*given, **named)
+
+    server.shutdown = first
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

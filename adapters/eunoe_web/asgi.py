@@ -1,4 +1,4 @@
-"""The few things of ASGI that the proxy needs: a request read once, and answers of its own.
+"""The few things of ASGI that our servers need: a request read once, and answers of its own.
 
 Source: ASGI specification, HTTP & WebSocket protocol, version 2.3.
 """
@@ -16,6 +16,7 @@ Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class ClientGoneError(Exception):
@@ -28,6 +29,7 @@ class Incoming:
     Attributes:
         method: in capitals.
         path: decoded; ``raw_path`` as it came; both below the place where the app is mounted.
+        place: where the app is mounted, as it came; empty at the top.
         query: as it came, without the mark.
         headers: names in small letters, in order, doubles included.
     """
@@ -38,7 +40,8 @@ class Incoming:
         path = str(scope["path"])
         self.path = path.removeprefix(root)
         raw = bytes(scope.get("raw_path") or quote(path).encode())
-        self.raw_path = raw.removeprefix(quote(root).encode())
+        self.place = quote(root).encode()
+        self.raw_path = raw.removeprefix(self.place)
         self.query = bytes(scope.get("query_string") or b"")
         self.headers: Headers = [(bytes(k).lower(), bytes(v)) for k, v in scope["headers"]]
         self._receive = receive
@@ -110,3 +113,25 @@ async def send_error(
     error = {"message": message, "type": kind, "param": None, "code": code}
     data = json.dumps({"error": error}).encode()
     await send_whole(send, status, data, "application/json", extra)
+
+
+class Mounted:
+    """An application with another one below a path of it.
+
+    Args:
+        app: gets everything else, the start and the end of the server included.
+        path: of the other one, such as ``/observe``.
+        below: serves the path and what lies below it; its ``root_path`` says where it is.
+    """
+
+    def __init__(self, app: Application, path: str, below: Application) -> None:
+        self._app, self._path, self._below = app, path, below
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection, as ASGI calls it."""
+        root = str(scope.get("root_path") or "").rstrip("/")
+        inside = str(scope.get("path") or "").removeprefix(root)
+        if scope["type"] == "http" and (inside + "/").startswith(self._path + "/"):
+            await self._below({**scope, "root_path": root + self._path}, receive, send)
+        else:
+            await self._app(scope, receive, send)

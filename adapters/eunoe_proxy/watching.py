@@ -1,0 +1,139 @@
+"""Telling an observer of the requests of the proxy, beside them: when chosen, and when answered."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from eunoe.domain.event import RequestEvent
+from eunoe.domain.log import logger
+from eunoe.domain.ports import Observer
+from eunoe.domain.report import Report
+from eunoe.pipeline.observing import failed_event, request_event
+from eunoe.pipeline.result import OrchestratorResult
+from eunoe.stages.accounting.forecast import RequestForecast
+from eunoe.stages.accounting.ledger import Ledger
+from eunoe.stages.accounting.list_prices import list_prices
+from eunoe_proxy.passing import Passage
+
+_SOURCE = "proxy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedRequest:
+    """What is known of a request once its messages are chosen.
+
+    Attributes:
+        result: of the pipeline.
+        given: its messages.
+        report: of the pipeline, with what is known of the cache.
+        forecast: in the provider's tokens.
+        model, session: of the request.
+        seconds: that choosing took.
+        key: names it.
+        over: its answer has been told of.
+    """
+
+    result: OrchestratorResult
+    given: Sequence[Mapping[str, Any]]
+    report: Report
+    forecast: RequestForecast
+    model: str
+    session: str
+    seconds: float
+    key: str = field(default_factory=lambda: uuid.uuid4().hex)
+    over: threading.Event = field(default_factory=threading.Event)
+
+
+class ProxyWatch:
+    """Tells an observer; what goes wrong is logged and goes no further. Safe across threads.
+
+    Args:
+        observer: is told.
+    """
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self._telling = threading.Lock()
+
+    def chosen(self, request: WatchedRequest | None, why: str = "", model: str = "") -> None:
+        """The list to send is chosen.
+
+        Args:
+            request: None for one that goes through as it came.
+            why: it was not looked at to the end; empty if there was nothing to look at.
+            model: that was asked, if that is known.
+        """
+        if request is not None:
+            self._tell(request)
+        elif why:
+            self._hand_over(failed_event(why.replace("_", " "), model, "", _SOURCE))
+
+    def answered(
+        self, request: WatchedRequest | None, passage: Passage, entry: Ledger | None = None
+    ) -> None:
+        """The request is over.
+
+        Args:
+            request: as it was chosen; of one that went through as it came all is told.
+            passage: how it went.
+            entry: of its ledger; None where the server gave no answer.
+        """
+        if request is None:
+            return
+        said = ""
+        if passage.failure:
+            said = f"the server gave no answer: {passage.failure}"
+        elif not 200 <= passage.status < 300 and passage.status:
+            said = f"the server refused it: status {passage.status}"
+        elif passage.left:
+            said = "the caller left before the end"
+        entry = Ledger() if entry is None else entry
+        self._tell(request, seconds=passage.seconds, entry=entry, said=said)
+
+    def _tell(
+        self,
+        request: WatchedRequest,
+        *,
+        seconds: float | None = None,
+        entry: Ledger | None = None,
+        said: str = "",
+    ) -> None:
+        times = {"choosing": 1000 * request.seconds}
+        if seconds is not None:
+            times["answer"] = 1000 * seconds
+        report = request.report
+        if said:
+            report = replace(report, warnings=(*report.warnings, said))
+        try:
+            event = request_event(
+                request.result,
+                report,
+                request.given,
+                list_prices(),
+                request.model,
+                request.session,
+                times,
+                forecast=request.forecast,
+                ledger=entry,
+                key=request.key,
+                source=_SOURCE,
+            )
+        except Exception as error:
+            logger.warning("the observer failed: %s", type(error).__name__)
+            return
+        with self._telling:  # the two may be told in different threads, the answer first
+            if seconds is not None:
+                request.over.set()
+            elif request.over.is_set():
+                return
+            self._hand_over(event)
+
+    def _hand_over(self, event: RequestEvent) -> None:
+        try:
+            self._observer.observe(event)
+        except Exception as error:
+            logger.warning("the observer failed: %s", type(error).__name__)
