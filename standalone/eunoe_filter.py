@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 183 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 6dcc30ffb0ccb66602605248f725dcf98842eb4833ddc879a9807cd96648c21d
+# Made of 187 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 39d7736b0176772566a6292857cf6120c9599b7c20f66c5fe3d03e957c517954
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import contextlib
 import functools
 import hashlib
 import heapq
+import http.client
 import importlib
 import importlib.util
 import inspect
@@ -38,9 +39,10 @@ import traceback
 import types
 import typing
 import unicodedata
+import uuid
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import (
     Awaitable,
     Callable,
@@ -68,7 +70,7 @@ from operator import mul
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, overload
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -279,236 +281,6 @@ class BackendError(EunoeError, RuntimeError):
 
 class TimeIsOverError(EunoeError, TimeoutError):
     """A step was given up because the request's time is over; never reaches the caller."""
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.log: The one logger of the library; silent until an application listens.
-
-logger = logging.getLogger("eunoe")
-logger.addHandler(logging.NullHandler())
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.checking: Arguments of callers, checked where they come in: what is wrong, the value, what is allowed.
-
-def require_whole(name: str, value: object, allowed: str, *, least: int = 0) -> None:
-    """Refuse what is no whole number, or one that is too small; True and False are no numbers.
-
-    Raises:
-        SettingsError: it is refused.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise SettingsError(name, value, allowed)
-
-
-def require_number(name: str, value: object, allowed: str, *, above: float = 0.0) -> None:
-    """Refuse what is no finite number of at least ``above``.
-
-    Raises:
-        SettingsError: it is refused.
-    """
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not above <= value < float("inf"):  # type: ignore[operator]
-        raise SettingsError(name, value, allowed)
-
-
-def require_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse what is none of some words.
-
-    Raises:
-        SettingsError: it is refused.
-    """
-    if not isinstance(value, str) or value not in choices:
-        raise SettingsError(name, value, ", ".join(choices))
-
-
-def require_switch(name: str, value: object) -> None:
-    """Refuse what is neither True nor False, such as the text ``"false"``, which counts as true.
-
-    Raises:
-        SettingsError: it is refused.
-    """
-    if not isinstance(value, bool):
-        raise SettingsError(name, value, "True, False")
-
-
-def require_names(name: str, value: object) -> None:
-    """Refuse what is no tuple of texts, such as one text, of which each letter would be a name.
-
-    Raises:
-        SettingsError: it is refused.
-    """
-    if not isinstance(value, tuple) or not all(isinstance(x, str) for x in value):
-        raise SettingsError(name, value, "a tuple of names")
-
-
-def require_text_or_none(name: str, value: object, what: str) -> None:
-    """Refuse what is neither a text nor None.
-
-    Raises:
-        SettingsError: it is refused.
-    """
-    if value is not None and not isinstance(value, str):
-        raise SettingsError(name, value, f"{what}, or None")
-
-
-def require_tools(value: object) -> None:
-    """Refuse tools that are no list of schemas; None is none.
-
-    Raises:
-        SettingsError: it is refused.
-    """
-    if value is None:
-        return
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
-        raise SettingsError("tools", value, "a list of tool schemas (dicts), or None")
-    for i, tool in enumerate(value):
-        if not isinstance(tool, Mapping):
-            raise SettingsError(f"tools[{i}]", tool, "a tool schema (a dict)")
-
-
-def require_members(name: str, value: object, members: Sequence[str], allowed: str) -> None:
-    """Refuse an object that lacks one of some attributes, or is a class.
-
-    No attribute is read: one may answer only while a request runs.
-
-    Raises:
-        SettingsError: it is refused.
-    """
-    if isinstance(value, type) or not set(members) <= set(dir(value)):
-        raise SettingsError(name, value, allowed)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.budget: How much may be sent: tokens, a token target, money, or several at once.
-
-UNLIMITED = 0
-
-
-_WHOLE_TOKENS = "a whole number of tokens, 0 (no limit) or above"
-_SHARE = "above 0, at most 1"
-_ANY_BUDGET = "a TokenBudget, TokenTargetBudget, CostBudget or CompositeBudget"
-
-
-def require_budget(name: str, value: object) -> None:
-    """Refuse what is no budget, such as a bare number.
-
-    Raises:
-        SettingsError: it is refused.
-    """
-    require_members(name, value, ("allowed_tokens",), _ANY_BUDGET)
-
-
-class Budget(Protocol):
-    """**Protocol:** anything that says how many input tokens are allowed."""
-
-    def allowed_tokens(self, price_per_token: float | None) -> int:
-        """Input tokens allowed, 0 for no limit; the price is of one input token, if known."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class TokenBudget:
-    """A hard cap on the tokens of a request, tools and framing included.
-
-    Attributes:
-        max_tokens: 0 means no limit.
-
-    Raises:
-        SettingsError: ``max_tokens`` is negative or no whole number.
-    """
-
-    max_tokens: int = UNLIMITED
-
-    def __post_init__(self) -> None:
-        require_whole("max_tokens", self.max_tokens, _WHOLE_TOKENS)
-
-    @classmethod
-    def of_window(
-        cls, context_tokens: int, *, ratio: float = 0.55, framing: int = 150
-    ) -> TokenBudget:
-        """The budget that a share of a model's window leaves: ``int(window * ratio) - framing``.
-
-        Source: Lethe, "Token Budget": 49,152 tokens at 0.55 less 150 are 26,883.
-
-        Raises:
-            SettingsError: the ratio is not in (0, 1], or a number of tokens is no whole number.
-        """
-        require_whole("context_tokens", context_tokens, _WHOLE_TOKENS)
-        require_whole("framing", framing, _WHOLE_TOKENS)
-        require_number("context_ratio", ratio, _SHARE)
-        if not 0 < ratio <= 1:
-            raise SettingsError("context_ratio", ratio, _SHARE)
-        return cls(max(1, int(context_tokens * ratio) - framing))
-
-    def allowed_tokens(self, price_per_token: float | None) -> int:
-        """The cap; money plays no part."""
-        return self.max_tokens
-
-
-@dataclass(frozen=True, slots=True)
-class TokenTargetBudget:
-    """Aim for a number of tokens, and go over it by at most ``overshoot``."""
-
-    target_tokens: int
-    overshoot: int = 150
-
-    def __post_init__(self) -> None:
-        require_whole("target_tokens", self.target_tokens, _WHOLE_TOKENS)
-        require_whole("overshoot", self.overshoot, _WHOLE_TOKENS)
-
-    def allowed_tokens(self, price_per_token: float | None) -> int:
-        """Target and overshoot; 0 stays no limit."""
-        return self.target_tokens + self.overshoot if self.target_tokens else UNLIMITED
-
-
-@dataclass(frozen=True, slots=True)
-class CostBudget:
-    """A cap on the price of a request's input, in US dollars; 0 means no limit.
-
-    Attributes:
-        max_cost_usd: dollars for the input of one request.
-        price_per_token: dollars a token; 0 takes the price of the model, where it is known.
-    """
-
-    max_cost_usd: float = 0.0
-    price_per_token: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("max_cost_usd", "price_per_token"):
-            require_number(name, getattr(self, name), "dollars, 0 or above, finite")
-
-    def allowed_tokens(self, price_per_token: float | None) -> int:
-        """What the money buys at the full input price; no limit where no price is known."""
-        price = self.price_per_token or price_per_token or 0.0
-        if not self.max_cost_usd or not price:
-            return UNLIMITED
-        return max(1, int(self.max_cost_usd / price + 1e-6))  # 3999.9999999999995 are 4000
-
-
-@dataclass(frozen=True, slots=True)
-class CompositeBudget:
-    """Several budgets at once: the tightest counts."""
-
-    token_budget: TokenBudget | TokenTargetBudget
-    cost_budget: CostBudget | None = None
-
-    def __post_init__(self) -> None:
-        require_budget("token_budget", self.token_budget)
-        if self.cost_budget is not None:
-            require_budget("cost_budget", self.cost_budget)
-
-    @classmethod
-    def unlimited(cls) -> CompositeBudget:
-        """Everything passes."""
-        return cls(TokenBudget(UNLIMITED))
-
-    def allowed_tokens(self, price_per_token: float | None) -> int:
-        """The smallest of the limits that are set."""
-        limits = [self.token_budget.allowed_tokens(price_per_token)]
-        if self.cost_budget is not None:
-            limits.append(self.cost_budget.allowed_tokens(price_per_token))
-        return min((x for x in limits if x), default=UNLIMITED)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -779,6 +551,274 @@ class Report:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.domain.event: What an observer is told of a request.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestEvent:
+    """One request that was answered: numbers and reasons, no text of any message.
+
+    Attributes:
+        report: of the request; ``cache_lost`` is filled in for a chat that was met before.
+        model_id: the model, as the caller named it; may be empty.
+        session_id: the chat, as the caller named it; may be empty.
+        forecast: tokens that the request takes, by name: ``sent``, ``sent_repeated`` (of these,
+            those that open the request before, too), and the same of the ``untouched`` chat and of
+            a plain ``window``.
+        ledger: the figures of the request, as ``Ledger.from_flat`` reads them: estimated, or
+            measured where the provider's report is there; money is in them where the model's price
+            is known.
+        milliseconds: that each stage took, by its name, in order.
+        roles: of the messages that were given, in order.
+        parts: tokens of what is sent, by what it is: ``system``, ``tools``, ``summary``,
+            ``window``, ``recalled``, ``question``; parts without a token are left out.
+        key: names the request; a later event of the same key takes the place of the earlier one,
+            as when the provider's report is there. Empty for a request that is told of once.
+        source: who tells, for people; empty for the library.
+    """
+
+    report: Report
+    model_id: str = ""
+    session_id: str = ""
+    forecast: Mapping[str, int] = field(default_factory=dict)
+    ledger: Mapping[str, int] = field(default_factory=dict)
+    milliseconds: Mapping[str, float] = field(default_factory=dict)
+    roles: tuple[str, ...] = ()
+    parts: Mapping[str, int] = field(default_factory=dict)
+    key: str = ""
+    source: str = ""
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.log: The one logger of the library; silent until an application listens.
+
+logger = logging.getLogger("eunoe")
+logger.addHandler(logging.NullHandler())
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.checking: Arguments of callers, checked where they come in: what is wrong, the value, what is allowed.
+
+def require_whole(name: str, value: object, allowed: str, *, least: int = 0) -> None:
+    """Refuse what is no whole number, or one that is too small; True and False are no numbers.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise SettingsError(name, value, allowed)
+
+
+def require_number(name: str, value: object, allowed: str, *, above: float = 0.0) -> None:
+    """Refuse what is no finite number of at least ``above``.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not above <= value < float("inf"):  # type: ignore[operator]
+        raise SettingsError(name, value, allowed)
+
+
+def require_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse what is none of some words.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise SettingsError(name, value, ", ".join(choices))
+
+
+def require_switch(name: str, value: object) -> None:
+    """Refuse what is neither True nor False, such as the text ``"false"``, which counts as true.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if not isinstance(value, bool):
+        raise SettingsError(name, value, "True, False")
+
+
+def require_names(name: str, value: object) -> None:
+    """Refuse what is no tuple of texts, such as one text, of which each letter would be a name.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if not isinstance(value, tuple) or not all(isinstance(x, str) for x in value):
+        raise SettingsError(name, value, "a tuple of names")
+
+
+def require_text_or_none(name: str, value: object, what: str) -> None:
+    """Refuse what is neither a text nor None.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if value is not None and not isinstance(value, str):
+        raise SettingsError(name, value, f"{what}, or None")
+
+
+def require_tools(value: object) -> None:
+    """Refuse tools that are no list of schemas; None is none.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if value is None:
+        return
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
+        raise SettingsError("tools", value, "a list of tool schemas (dicts), or None")
+    for i, tool in enumerate(value):
+        if not isinstance(tool, Mapping):
+            raise SettingsError(f"tools[{i}]", tool, "a tool schema (a dict)")
+
+
+def require_members(name: str, value: object, members: Sequence[str], allowed: str) -> None:
+    """Refuse an object that lacks one of some attributes, or is a class.
+
+    No attribute is read: one may answer only while a request runs.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if isinstance(value, type) or not set(members) <= set(dir(value)):
+        raise SettingsError(name, value, allowed)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.budget: How much may be sent: tokens, a token target, money, or several at once.
+
+UNLIMITED = 0
+
+
+_WHOLE_TOKENS = "a whole number of tokens, 0 (no limit) or above"
+_SHARE = "above 0, at most 1"
+_ANY_BUDGET = "a TokenBudget, TokenTargetBudget, CostBudget or CompositeBudget"
+
+
+def require_budget(name: str, value: object) -> None:
+    """Refuse what is no budget, such as a bare number.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    require_members(name, value, ("allowed_tokens",), _ANY_BUDGET)
+
+
+class Budget(Protocol):
+    """**Protocol:** anything that says how many input tokens are allowed."""
+
+    def allowed_tokens(self, price_per_token: float | None) -> int:
+        """Input tokens allowed, 0 for no limit; the price is of one input token, if known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBudget:
+    """A hard cap on the tokens of a request, tools and framing included.
+
+    Attributes:
+        max_tokens: 0 means no limit.
+
+    Raises:
+        SettingsError: ``max_tokens`` is negative or no whole number.
+    """
+
+    max_tokens: int = UNLIMITED
+
+    def __post_init__(self) -> None:
+        require_whole("max_tokens", self.max_tokens, _WHOLE_TOKENS)
+
+    @classmethod
+    def of_window(
+        cls, context_tokens: int, *, ratio: float = 0.55, framing: int = 150
+    ) -> TokenBudget:
+        """The budget that a share of a model's window leaves: ``int(window * ratio) - framing``.
+
+        Source: Lethe, "Token Budget": 49,152 tokens at 0.55 less 150 are 26,883.
+
+        Raises:
+            SettingsError: the ratio is not in (0, 1], or a number of tokens is no whole number.
+        """
+        require_whole("context_tokens", context_tokens, _WHOLE_TOKENS)
+        require_whole("framing", framing, _WHOLE_TOKENS)
+        require_number("context_ratio", ratio, _SHARE)
+        if not 0 < ratio <= 1:
+            raise SettingsError("context_ratio", ratio, _SHARE)
+        return cls(max(1, int(context_tokens * ratio) - framing))
+
+    def allowed_tokens(self, price_per_token: float | None) -> int:
+        """The cap; money plays no part."""
+        return self.max_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTargetBudget:
+    """Aim for a number of tokens, and go over it by at most ``overshoot``."""
+
+    target_tokens: int
+    overshoot: int = 150
+
+    def __post_init__(self) -> None:
+        require_whole("target_tokens", self.target_tokens, _WHOLE_TOKENS)
+        require_whole("overshoot", self.overshoot, _WHOLE_TOKENS)
+
+    def allowed_tokens(self, price_per_token: float | None) -> int:
+        """Target and overshoot; 0 stays no limit."""
+        return self.target_tokens + self.overshoot if self.target_tokens else UNLIMITED
+
+
+@dataclass(frozen=True, slots=True)
+class CostBudget:
+    """A cap on the price of a request's input, in US dollars; 0 means no limit.
+
+    Attributes:
+        max_cost_usd: dollars for the input of one request.
+        price_per_token: dollars a token; 0 takes the price of the model, where it is known.
+    """
+
+    max_cost_usd: float = 0.0
+    price_per_token: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("max_cost_usd", "price_per_token"):
+            require_number(name, getattr(self, name), "dollars, 0 or above, finite")
+
+    def allowed_tokens(self, price_per_token: float | None) -> int:
+        """What the money buys at the full input price; no limit where no price is known."""
+        price = self.price_per_token or price_per_token or 0.0
+        if not self.max_cost_usd or not price:
+            return UNLIMITED
+        return max(1, int(self.max_cost_usd / price + 1e-6))  # 3999.9999999999995 are 4000
+
+
+@dataclass(frozen=True, slots=True)
+class CompositeBudget:
+    """Several budgets at once: the tightest counts."""
+
+    token_budget: TokenBudget | TokenTargetBudget
+    cost_budget: CostBudget | None = None
+
+    def __post_init__(self) -> None:
+        require_budget("token_budget", self.token_budget)
+        if self.cost_budget is not None:
+            require_budget("cost_budget", self.cost_budget)
+
+    @classmethod
+    def unlimited(cls) -> CompositeBudget:
+        """Everything passes."""
+        return cls(TokenBudget(UNLIMITED))
+
+    def allowed_tokens(self, price_per_token: float | None) -> int:
+        """The smallest of the limits that are set."""
+        limits = [self.token_budget.allowed_tokens(price_per_token)]
+        if self.cost_budget is not None:
+            limits.append(self.cost_budget.allowed_tokens(price_per_token))
+        return min((x for x in limits if x), default=UNLIMITED)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.domain.atom: The indivisible unit of everything after reading: a call with exactly its results.
 
 class Atom(NamedTuple):
@@ -925,33 +965,6 @@ class Message(NamedTuple):
     def is_result(self) -> bool:
         """The result of a call."""
         return self.role in RESULT_ROLES
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.event: What an observer is told of a request.
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestEvent:
-    """One request that was answered: numbers and reasons, no text of any message.
-
-    Attributes:
-        report: of the request; ``cache_lost`` is filled in for a chat that was met before.
-        model_id: the model, as the caller named it; may be empty.
-        session_id: the chat, as the caller named it; may be empty.
-        forecast: tokens that the request takes, by name: ``sent``, ``sent_repeated`` (of these,
-            those that open the request before, too), and the same of the ``untouched`` chat and of
-            a plain ``window``.
-        ledger: the estimated figures of the request, as ``Ledger.from_flat`` reads them; money is
-            in them where the model's price is known.
-        milliseconds: that each stage took, by its name, in order.
-    """
-
-    report: Report
-    model_id: str = ""
-    session_id: str = ""
-    forecast: Mapping[str, int] = field(default_factory=dict)
-    ledger: Mapping[str, int] = field(default_factory=dict)
-    milliseconds: Mapping[str, float] = field(default_factory=dict)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -11860,6 +11873,612 @@ def enter_requests(
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.domain.conversation: A chat as it was given: the caller's own message objects, oldest first.
+
+RawMessage = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conversation:
+    """An immutable list of chat messages in OpenAI form.
+
+    Attributes:
+        raw: the caller's own objects, never copied and never changed.
+        session_id: whose chat it is, if the caller says; plays no part in what is chosen.
+    """
+
+    raw: tuple[RawMessage, ...] = ()
+    session_id: str | None = None
+
+    @classmethod
+    def from_openai_messages(
+        cls, messages: Sequence[RawMessage] | None, session_id: str | None = None
+    ) -> Conversation:
+        """Take a list as it is; unknown keys, roles and parts stay.
+
+        Raises:
+            ConversationError: it is no list, or something in it is no mapping.
+        """
+        if messages is None:
+            return cls((), session_id)
+        if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+            raise ConversationError(
+                f"messages is {type(messages).__name__}; allowed: a list of message dicts"
+            )
+        others = [] if set(map(type, messages)) <= {dict} else messages
+        for i, message in enumerate(others):
+            if not isinstance(message, Mapping):
+                raise ConversationError(
+                    f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
+                )
+        return cls(tuple(messages), session_id)
+
+    def to_openai_messages(self) -> list[Any]:
+        """The same objects, as a new list."""
+        return list(self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def __iter__(self) -> Iterator[RawMessage]:
+        return iter(self.raw)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Conversation) and list(self.raw) == list(other.raw)
+
+    def __hash__(self) -> int:
+        return hash(len(self.raw))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.validity: Would the provider accept this list? The rules of a profile, checked on message values.
+
+_ROLES = frozenset(KNOWN_ROLES)
+_SPEAKERS = _ROLES - frozenset(RESULT_ROLES)
+
+
+def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
+    """Every rule of the profile that the list breaks, in the order of the messages.
+
+    Note:
+        One pass over all, and one for each family of rules: O(messages + calls).
+    """
+    special = [  # of plain talk only the order of roles may be wrong
+        i
+        for i, m in enumerate(messages)
+        if m.shape is not PLAIN_SHAPE or m.calls or m.role not in _SPEAKERS
+    ]
+    found = [
+        Violation("shape", i, messages[i].shape.problem or f"unknown role {messages[i].role!r}")
+        for i in special
+        if messages[i].role not in _ROLES or messages[i].shape.problem
+    ]
+    found += _check_pairs(messages, special)
+    if profile.system_at_head or profile.user_first or profile.alternate:
+        found += _check_roles(messages, profile)
+    found += _check_blocks(messages, special, profile)
+    return sorted(found, key=lambda v: v.index)
+
+
+def a_message(message: Message) -> str:
+    """The kind of the message in words: "an assistant message"."""
+    return f"{'an' if message.role == 'assistant' else 'a'} {message.role} message"
+
+
+def is_visible_turn(message: Message) -> bool:
+    """A message that strict templates count when roles must alternate: no tool flow, no system."""
+    return message.role in ("user", "assistant") and not message.calls
+
+
+def _check_pairs(messages: Sequence[Message], special: Sequence[int]) -> Iterable[Violation]:
+    last, j = len(messages), 0
+    for i in special:
+        if i < j:
+            continue
+        message, j = messages[i], i + 1
+        if message.is_result:
+            yield Violation("orphan", i, f"a result without its call {message.answers!r}")
+        elif message.shape.legacy_call:
+            if j < last and messages[j].role == "function":
+                j += 1
+            elif j < last:
+                yield Violation("unanswered", i, "a function call without result")
+        elif message.calls:
+            found, j = _check_results(messages, i)
+            yield from found
+
+
+def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation], int]:
+    """What is wrong with the results behind the call at ``i``, and where they end."""
+    ids = [c.id for c in messages[i].calls]
+    found: list[Violation] = []
+    known = set(ids)
+    if len(known) < len(ids):
+        found.append(Violation("duplicate-call", i, "one id for two calls"))
+    got: set[str | None] = set()
+    j = i + 1
+    while j < len(messages) and messages[j].role == "tool":
+        answer = messages[j].answers
+        if answer not in known:
+            found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
+        elif answer in got:
+            found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
+        got.add(answer)
+        j += 1
+    missing = [str(c) for c in ids if c not in got]
+    if missing and (got or j < len(messages)):
+        found.append(Violation("unanswered", i, f"calls without result: {', '.join(missing)}"))
+    return found, j
+
+
+def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
+    body = [i for i, m in enumerate(messages) if not m.is_system]
+    first = body[0] if body else len(messages)
+    if profile.system_at_head:
+        for i in range(first, len(messages)):
+            if messages[i].is_system:
+                yield Violation("late-system", i, "a system message after the first turn")
+    if profile.user_first and messages:
+        if body and messages[first].role != "user":
+            yield Violation(
+                "first-not-user", first, f"the first turn is {messages[first].role}, not user"
+            )
+        if not any(m.role == "user" for m in messages):
+            yield Violation("no-user", 0, "there is no user message")
+    if profile.alternate:
+        seen = [i for i in body if is_visible_turn(messages[i])]
+        for i, j in pairwise(seen):
+            if messages[i].role == messages[j].role:
+                yield Violation(
+                    "alternation", j, f"{messages[j].role} follows {messages[i].role} at {i}"
+                )
+
+
+def _check_blocks(
+    messages: Sequence[Message], special: Sequence[int], profile: ProviderProfile
+) -> Iterable[Violation]:
+    items: set[str] = set()
+    thinking = profile.reasoning_field_with_calls and any(
+        messages[i].shape.reasoning_field for i in special
+    )
+    for i in special:
+        message, shape = messages[i], messages[i].shape
+        if shape is PLAIN_SHAPE and not (thinking and message.calls):
+            continue
+        for problem in message_problems(
+            message, profile, is_last=i == len(messages) - 1, thinking_mode=thinking
+        ):
+            yield Violation(problem[0], i, problem[1])
+        if profile.reasoning_pairs and shape.item_ids:
+            ids = shape.item_ids
+            twice = [x for n, x in enumerate(ids) if x in items or x in ids[:n]]
+            if twice:
+                yield Violation("duplicate-item", i, f"item {twice[0]} twice in one request")
+            items.update(ids)
+
+
+def message_problems(
+    message: Message, profile: ProviderProfile, *, is_last: bool, thinking_mode: bool
+) -> list[tuple[str, str]]:
+    """What is wrong with one message by itself: (code, sentence) pairs.
+
+    Args:
+        is_last: it is the last of the list, where a server tool may still run.
+        thinking_mode: reasoning came back with some message of the chat (DeepSeek's rule).
+    """
+    shape, found = message.shape, []
+    if shape.substance == 0 or (
+        shape.substance == 1 and profile.blank_refused and message.role != "tool"
+    ):
+        found.append(("empty-content", f"{a_message(message)} with nothing in it"))
+    if shape.half_character:
+        found.append(("surrogate", "half a character, which is no UTF-8"))
+    if shape.server_result_alone or (shape.server_use_open and not is_last):
+        found.append(("server-tool", "use and result of a server tool in different messages"))
+    if profile.thinking_first and shape.thinking_late:
+        found.append(("thinking-order", "the first block must be the thinking"))
+    if profile.reasoning_pairs and shape.reasoning_last:
+        found.append(("reasoning-pair", "reasoning without the item that must follow it"))
+    if (
+        profile.reasoning_field_with_calls
+        and thinking_mode
+        and message.calls
+        and not message.shape.legacy_call
+        and not shape.reasoning_field
+    ):
+        found.append(("reasoning-content", "calls without the reasoning they came with"))
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.slots: Atoms as messages to send: stubs for missing results, mended characters, nothing empty.
+
+NO_RESULT = "[no result was recorded for this call]"
+NO_OUTPUT = "[no output]"
+
+
+@dataclass(slots=True)
+class Slot:
+    """One message on its way out.
+
+    ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
+    character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
+    bound of its tokens where that is known without counting; ``stands_by`` is the call that a stub
+    of ours answers.
+    """
+
+    index: int | None
+    raw: Mapping[str, Any]
+    message: Message
+    changed: bool = False
+    fate: Fate = Fate.KEPT
+    parts: tuple[int, ...] = ()
+    whole_characters: bool = True
+    most_tokens: int | None = None
+    stands_by: int | None = None
+
+
+@dataclass(slots=True)
+class SlotMaker:
+    """Turns atoms into slots under the rules of a profile, and notes what it mended.
+
+    Attributes:
+        raws: the input, flags already stripped.
+        messages: the same as values.
+        stripped: places whose flags were stripped.
+        read: reads a message that was written anew.
+        thinking_mode: some message of the chat carries its reasoning.
+        shortened: replacements for the text of some messages (stubs, clips), with their fate.
+        left_out: messages that are left out of their atom: pictures of results that are stubs.
+        repeated_ids: call ids used more than once; a stub under such an id could be taken for the
+            result of another call.
+        loose_ids: ids of results that found no call; one of them may be the true result of a call
+            that was given an earlier one.
+        late: results that came in a later turn than their call: by place of the call, by id.
+        short_ids: whether call ids are rewritten where the provider wants short ones.
+        mended: a sentence for each repair, filled while atoms are turned.
+    """
+
+    raws: Sequence[Mapping[str, Any]]
+    messages: Sequence[Message]
+    profile: ProviderProfile
+    read: Callable[[Mapping[str, Any]], Message]
+    thinking_mode: bool
+    stripped: frozenset[int] = frozenset()
+    shortened: Mapping[int, tuple[str, Fate]] = field(default_factory=dict)
+    left_out: Collection[int] = ()
+    repeated_ids: frozenset[str | None] = frozenset()
+    loose_ids: frozenset[str | None] = frozenset()
+    late: Mapping[int, Mapping[str | None, int]] = field(default_factory=dict)
+    short_ids: bool = False
+    mended: list[str] = field(default_factory=list)
+
+    def plain_slot(self, atom: Atom) -> Slot | None:
+        """The slot of a message that no rule objects to; None if it takes a closer look."""
+        i, indices = atom.first, atom.indices
+        message = self.messages[i]
+        if message.shape is not PLAIN_SHAPE or message.calls or message.answers is not None:
+            return None
+        if len(indices) > 1 or atom.broken or i in self.shortened:
+            return None
+        return Slot(i, self.raws[i], message, i in self.stripped, Fate.KEPT, indices)
+
+    def problem_of(self, atom: Atom) -> str:
+        """Why the atom cannot stand in a list of this profile; empty if it can."""
+        last = len(self.messages) - 1
+        if atom.broken:
+            running = atom.indices == (last,) and self.messages[last].shape.legacy_call
+            return "" if running else atom.broken
+        missing = set(atom.unanswered).difference(self.late.get(atom.indices[0], ()))
+        if self.repeated_ids.intersection(missing) and atom.indices != (last,):
+            return "a call without result, whose id is used for another call too"
+        early = (
+            {self.messages[i].answers for i in atom.indices if i < atom.indices[0]}
+            if atom.first < atom.indices[0]
+            else set()
+        )
+        if early and self.loose_ids.intersection(early):
+            return "a result before its call, and another result of the same id"
+        for i in atom.indices:
+            message = self.messages[i]
+            if message.shape is PLAIN_SHAPE and not (message.calls and self.thinking_mode):
+                continue
+            for code, sentence in message_problems(
+                message,
+                self.profile,
+                is_last=i == last,
+                thinking_mode=self.thinking_mode,
+            ):
+                if code not in ("empty-content", "surrogate"):
+                    return sentence
+        return ""
+
+    def late_results_of(self, atoms: Sequence[Atom]) -> set[int]:
+        """Places of the results of a later turn whose call is among the atoms and can stand."""
+        calls = [a for a in atoms if a.indices[0] in self.late] if self.late else []
+        return {
+            i for a in calls if not self.problem_of(a) for i in self.late[a.indices[0]].values()
+        }
+
+    def slots_of(self, atom: Atom) -> list[Slot]:
+        """The messages of an atom that can stand in the list; none if all are empty."""
+        slots: list[Slot] = []
+        for i in atom.indices:
+            slot = self._slot(i) if i not in self.left_out else None
+            if slot is not None:
+                slots.append(slot)
+        if len(atom.indices) > 1:
+            self._note_moves(atom)
+        return slots if not atom.unanswered else self._answered(atom, slots)
+
+    def _note_moves(self, atom: Atom) -> None:
+        """Say which results stood elsewhere than behind their call."""
+        expected = atom.indices[0] + 1
+        for i in atom.indices[1:]:
+            if not self.messages[i].is_result:
+                return
+            if i == expected:
+                expected += 1
+            else:
+                self.mended.append(f"[{i}] a result was moved behind its call [{atom.indices[0]}]")
+
+    def _answered(self, atom: Atom, slots: list[Slot]) -> list[Slot]:
+        """The call with what came late, and a stub for each result that is missing.
+
+        A wholly open call at the very end runs.
+        """
+        last = len(self.messages) - 1
+        if len(atom.indices) == 1 and atom.indices[0] == last:
+            return slots
+        behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
+        call, stubs, missing = atom.indices[0], [], []
+        late = self.late.get(call, {})
+        for call_id in atom.unanswered:
+            if call_id in late and (slot := self._slot(late[call_id])) is not None:
+                stubs.append(slot)
+                self.mended.append(f"[{slot.index}] a result was moved behind its call [{call}]")
+                continue
+            missing.append(str(call_id))
+            if (form := self._id_form) is not None:
+                call_id = short_call_id(call_id, form.fits, self.profile.servers.call_id_length)
+            raw = missing_result(call_id, NO_RESULT)
+            stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB, stands_by=call))
+        if missing:
+            calls = ", ".join(missing)
+            self.mended.append(f"[{call}] no result was recorded for {calls}; a stub says so")
+        return [*slots[:behind], *stubs, *slots[behind:]]
+
+    @property
+    def _id_form(self) -> TextForm | None:
+        """The form that call ids are brought into; None if they stay as they are."""
+        return self.profile.servers.call_id if self.short_ids else None
+
+    def _slot(self, i: int) -> Slot | None:
+        raw, message = self.raws[i], self.messages[i]
+        changed, fate = i in self.stripped, Fate.KEPT
+        if (form := self._id_form) is not None and (message.calls or message.answers is not None):
+            renamed = with_short_call_ids(raw, form.fits, self.profile.servers.call_id_length)
+            if renamed != raw:
+                self.mended.append(f"[{i}] call ids were rewritten: they must be {form.words}")
+                raw, changed = renamed, True
+        if message.shape is PLAIN_SHAPE and i not in self.shortened and not changed:
+            return Slot(i, raw, message, changed, fate, (i,))
+        if i in self.shortened:
+            text, fate = self.shortened[i]
+            raw, changed = shortened_raw(raw, text, fate), True
+        if message.shape.problem.startswith("content is "):
+            raw, changed = with_content(raw, message.text), True
+            self.mended.append(f"[{i}] {message.shape.problem}; it was sent as text")
+        if message.shape.half_character:
+            raw, changed = without_half_characters(raw), True
+            self.mended.append(f"[{i}] half a character was replaced")
+        blank = message.shape.substance == 1 and self.profile.blank_refused
+        blank = (blank and message.role != "tool") or message.shape.substance == 0
+        if blank and message.is_result:
+            raw, changed = with_content(raw, NO_OUTPUT), True
+            self.mended.append(f"[{i}] an empty result was given a text")
+        elif blank and (message.shape.substance == 0 or not message.is_system):
+            self.mended.append(f"[{i}] {a_message(message)} with nothing in it was left out")
+            return None
+        value = self.read(raw) if changed else message
+        return Slot(i, raw, value, changed, fate, (i,), not message.shape.half_character)
+
+
+def shortened_raw(raw: Mapping[str, Any], text: str, fate: Fate) -> dict[str, Any]:
+    """A message with a shorter text: a stub stands for all of it, a clip for its text alone."""
+    return with_text_alone(raw, text) if fate is Fate.STUB else with_content(raw, text)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.usage_factor: How far our count of the last request was off, from what the provider reported of it.
+
+COUNTED_KEY = "eunoe_counted"
+# A factor that moved a little with every report would move the cut, and cost the prompt cache.
+_STEPS_OF_ONE = 20
+_LEAST_ANSWER = 16
+_NEAR = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A request chosen anew: tokens that are sent, and whether that is the whole chat."""
+
+    tokens: int
+    whole: bool
+
+
+Replay = Callable[[Conversation, float], Replayed]
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReading:
+    """What a report says of our count.
+
+    Attributes:
+        factor: provider's tokens for each of ours, in steps of 0.05, rounded up, in [1, 2]. Where
+            the provider counts fewer it is 1: reports may leave cached tokens out, and too large a
+            request is refused, while room that stays unused only costs a little.
+        warnings: why the report was not used, a sentence each.
+    """
+
+    factor: float = 1.0
+    warnings: tuple[str, ...] = ()
+
+
+def read_usage_factor(
+    usage: Mapping[str, Any] | None,
+    conversation: Conversation,
+    replay: Replay,
+    count_answer: Callable[[Mapping[str, Any]], int],
+) -> UsageReading:
+    """The factor by which the allowed tokens of this request are to be divided.
+
+    Args:
+        usage: what the provider reported for the last request; None or empty for nothing.
+        conversation: of this request.
+        replay: what is sent of a conversation under a factor.
+        count_answer: our count of an answer's text and calls.
+    """
+    if not usage:
+        return UsageReading()
+    read = read_usage(usage)
+    prompt = context_tokens(usage, read)
+    if read is None or not prompt:
+        return UsageReading(warnings=("usage tells no size of a prompt: it was not used",))
+    read = replace(read, prompt=prompt)
+    told = usage.get(COUNTED_KEY)
+    if isinstance(told, int) and not isinstance(told, bool) and told > 0:
+        return _reading_of(read, told)
+    place = _last_request(conversation)
+    if place is None:
+        return UsageReading()
+    before = Conversation(conversation.raw[:place], conversation.session_id)
+    try:
+        counted = replay(before, 1.0).tokens
+        if not replay(before, CALIBRATION_HIGHEST).whole:  # under another factor it was another one
+            ratio = _answer_ratio(usage, read, count_answer(conversation.raw[place]))
+            counted = _counted_under(before, replay, read, ratio, counted)
+    except BudgetError:
+        return UsageReading()  # it was sent in another way, if at all
+    return _reading_of(read, counted)
+
+
+def _reading_of(read: Usage, counted: int) -> UsageReading:
+    ratios = Calibration().learn(counted, read).ratios
+    if ratios:
+        return UsageReading(_stepped_up(ratios[0]))
+    if min(counted, read.prompt) < max(counted, read.prompt) // 4:
+        far = f"usage reports {read.prompt} tokens where {counted} were counted: it was not used"
+        return UsageReading(warnings=(far,))
+    return UsageReading()
+
+
+def _stepped_up(ratio: float) -> float:
+    steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
+    return min(CALIBRATION_HIGHEST, max(1.0, steps / _STEPS_OF_ONE))
+
+
+def _last_request(conversation: Conversation) -> int | None:
+    """Place of the newest answer, before which the last request ended; None if there was none."""
+    raw = conversation.raw
+    place = next((i for i in range(len(raw) - 1, -1, -1) if raw[i].get("role") == "assistant"), 0)
+    asked = any(message.get("role") == "user" for message in raw[:place])
+    return place if asked else None
+
+
+def _answer_ratio(usage: Mapping[str, Any], read: Usage, counted: int) -> float | None:
+    """Provider's tokens for each of ours, by the answer; None if it says little."""
+    hidden = 0
+    for holder in ("completion_tokens_details", "output_tokens_details", "output_token_details"):
+        details = usage.get(holder)
+        if isinstance(details, Mapping):
+            for name in ("reasoning_tokens", "reasoning"):
+                value = details.get(name)
+                hidden = max(hidden, value if type(value) is int else 0)
+    written = read.completion - hidden
+    if min(written, counted) < _LEAST_ANSWER:
+        return None
+    ratio = written / counted
+    return ratio if 1 / CALIBRATION_HIGHEST <= ratio <= CALIBRATION_HIGHEST else None
+
+
+def _counted_under(
+    before: Conversation, replay: Replay, read: Usage, ratio: float | None, plain: int
+) -> int:
+    """Our count of what was sent, where that depends on the factor that was in force.
+
+    Without a word of the answer none is taken to have been. Else the one counts that agrees with
+    it best: none, or one near the answer's own; if none does, the answer's ratio does.
+    """
+    if ratio is None:
+        return plain
+    near = _stepped_up(ratio)
+    candidates = {plain}
+    for factor in (near - 1 / _STEPS_OF_ONE, near, near + 1 / _STEPS_OF_ONE):
+        if 1.0 < factor <= CALIBRATION_HIGHEST:
+            candidates.add(replay(before, round(factor, 2)).tokens)
+    best = min(sorted(candidates), key=lambda n: abs(math.log(read.prompt / n / ratio)))
+    away = read.prompt / best / ratio
+    return best if 1 / _NEAR <= away <= _NEAR else math.ceil(read.prompt / ratio)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.result: What comes back from a request.
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OrchestratorResult:
+    """The list to send, where each message of it comes from, and the account.
+
+    What only some callers look at is made when it is looked at.
+
+    Attributes:
+        conversation: ``conversation.to_openai_messages()`` is ready to send.
+        report: what was kept, recalled, shortened and left out, and why.
+        place, foresee: make ``placements`` and ``forecast``.
+        due: the summary that should be written now, where the orchestrator does not do so itself:
+            see ``ContextOrchestrator.write_summary``.
+        sent: where the window begins that was sent; None if the whole chat was.
+    """
+
+    conversation: Conversation
+    report: Report
+    place: Callable[[], tuple[Placement, ...]]
+    foresee: Callable[[], RequestForecast]
+    due: SummaryJob | None = None
+    sent: SentWindow | None = None
+
+    @cached_property
+    def placements(self) -> tuple[Placement, ...]:
+        """One for each message of the list to send."""
+        return self.place()
+
+    @cached_property
+    def forecast(self) -> RequestForecast:
+        """What the list will take, beside two other ways; see ``enter_requests``."""
+        return self.foresee()
+
+    def reported(self, usage: Mapping[str, Any]) -> dict[str, Any]:
+        """The provider's report of this request, with our count of it: ``usage`` of the next."""
+        return {**usage, COUNTED_KEY: self.report.tokens_after}
+
+    @property
+    def token_count(self) -> int:
+        """Tokens of the list to send, framing and tools included."""
+        return self.report.tokens_after
+
+
+def placements_of(
+    conversation: Conversation, slots: Sequence[Slot] | None
+) -> tuple[Placement, ...]:
+    """Where each message of the output comes from; without slots the input went through whole."""
+    if slots is None:
+        return tuple(Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw))
+    return tuple(
+        Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate) for s in slots
+    )
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.accounting.cache_bust: Why a prompt cache was lost: the first place where a list differs from the one before it.
 
 TOOLS_ROLE = "tools"
@@ -12367,6 +12986,241 @@ def _as_one_turn(before: SentList | None, now: SentList) -> SentList:
     ]
     given = before.given + now.given[len(before.sent) :]
     return replace(now, given=given, origins=array("q", origins))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.sent_parts: What fills the window of a request: tokens of the list that is sent, by what they are.
+
+SENT_PARTS = ("system", "tools", "summary", "window", "recalled", "question")
+
+
+def tokens_by_part(placements: Sequence[Placement], report: Report) -> dict[str, int]:
+    """Tokens by part, in order; they add up to ``report.tokens_after``.
+
+    Messages that are sent as they came have the tokens that were counted. What was written anew
+    shares the rest by its length; what opens the question's own message counts as recalled.
+
+    Args:
+        placements: what is sent.
+        report: of the request.
+    """
+    sizes = report.decisions.sizes
+    question = _question_place(placements)
+    parts = dict.fromkeys(SENT_PARTS, 0)
+    written: list[tuple[str, int]] = []
+    for place, placed in enumerate(placements):
+        part = _part_of(placed, in_question=place >= question)
+        if placed.index is not None and not placed.changed:
+            parts[part] += int(sizes[placed.index])
+        else:
+            written.append((part, 4 + len(json_text(placed.message.get("content"))) // 4))
+    parts["tools"] = report.tool_tokens
+    rest = max(0, report.tokens_after - sum(parts.values()))
+    if written and report.recalled and all(part != "recalled" for part, _ in written):
+        written = _with_block_apart(written, placements, question, sizes)
+    weight, reached = sum(size for _, size in written), 0
+    for part, size in written:
+        upto = reached + size
+        parts[part] += rest * upto // weight - rest * reached // weight
+        reached = upto
+    if not written:  # the framing of the list: it opens the answer
+        parts["question"] += rest
+    return {name: tokens for name, tokens in parts.items() if tokens}
+
+
+def _question_place(placements: Sequence[Placement]) -> int:
+    """Where the current turn begins in what is sent; behind it if no user speaks."""
+    for place in range(len(placements) - 1, -1, -1):
+        placed = placements[place]
+        if placed.index is not None and placed.message.get("role") == "user":
+            return place
+    return len(placements)
+
+
+def _part_of(placed: Placement, *, in_question: bool) -> str:
+    if placed.message.get("role") in SYSTEM_ROLES:
+        return "system"
+    if placed.index is None and placed.fate is Fate.SUMMARISED:
+        return "summary"
+    if placed.index is None and placed.fate is not Fate.STUB:
+        return "recalled"
+    return "question" if in_question else "window"
+
+
+def _with_block_apart(
+    written: list[tuple[str, int]],
+    placements: Sequence[Placement],
+    question: int,
+    sizes: Sequence[int],
+) -> list[tuple[str, int]]:
+    """The block that opens the question's own message, told apart from it."""
+    if question >= len(placements) or not placements[question].changed:
+        return written
+    own = int(sizes[placements[question].index or 0])
+    whole = next((size for part, size in written if part == "question"), 0)
+    if whole <= own:
+        return written
+    rest = list(written)
+    rest.remove(("question", whole))
+    return [*rest, ("recalled", whole - own), ("question", own)]
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.observing: Telling an observer what became of a request; nothing of it reaches the request.
+
+class StageClock:
+    """The time that stages take; a stage met again adds to its time."""
+
+    def __init__(self) -> None:
+        self.milliseconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def mark(self, stage: str) -> None:
+        """A stage has ended."""
+        now = time.perf_counter()
+        taken = 1000 * (now - self._last)
+        self.milliseconds[stage] = self.milliseconds.get(stage, 0.0) + taken
+        self._last = now
+
+
+def no_mark(stage: str) -> None:
+    """Where nobody observes."""
+
+
+class ObserverDesk:
+    """Makes the event of each request and hands it over. Safe across threads.
+
+    Args:
+        observer: is told; a fault of its own is logged by its class, never raised.
+        prices: of models.
+    """
+
+    def __init__(self, observer: Observer, prices: PriceLookup) -> None:
+        self.observer = observer
+        self._prices = prices
+        self._lists = SentLists()
+
+    def tell(
+        self,
+        result: OrchestratorResult,
+        given: Sequence[Mapping[str, Any]],
+        *,
+        tools: object = None,
+        model_id: str | None = None,
+        session_id: str = "",
+        milliseconds: Mapping[str, float] | None = None,
+    ) -> None:
+        """Tell of one request.
+
+        Args:
+            result: of the request.
+            given: its messages before anything was chosen.
+            tools: schemas sent along.
+            model_id: the model.
+            session_id: the chat; what was sent before is known of chats with a name alone.
+            milliseconds: that each stage took.
+        """
+        try:
+            lost = cache_lost(self._lists, result, given, tools, model_id, session_id)
+            report = replace(result.report, cache_lost=lost)
+            event = request_event(
+                result, report, given, self._prices, model_id, session_id, milliseconds or {}
+            )
+            self.observer.observe(event)
+        except Exception as error:
+            logger.warning("the observer failed: %s", type(error).__name__)
+
+
+def request_event(
+    result: OrchestratorResult,
+    report: Report,
+    given: Sequence[Mapping[str, Any]],
+    prices: PriceLookup,
+    model_id: str | None,
+    session_id: str,
+    milliseconds: Mapping[str, float],
+    *,
+    forecast: RequestForecast | None = None,
+    ledger: Ledger | None = None,
+    key: str = "",
+    source: str = "",
+) -> RequestEvent:
+    """What an observer is told of a request.
+
+    Args:
+        result: of the request.
+        report: of the request; may say more than that of the result.
+        given: its messages before anything was chosen.
+        prices: of models.
+        model_id: the model.
+        session_id: the chat.
+        milliseconds: that each stage took.
+        forecast: in place of the result's, where more is known.
+        ledger: of the request; by default it is estimated from the forecast.
+        key, source: of the event.
+    """
+    forecast = result.forecast if forecast is None else forecast
+    if ledger is None:
+        ledger = enter_requests([forecast], model_id=model_id, prices=prices)
+    return RequestEvent(
+        report=report,
+        model_id=model_id or "",
+        session_id=session_id,
+        forecast=_forecast_figures(forecast),
+        ledger=ledger.flat(),
+        milliseconds=dict(milliseconds),
+        roles=tuple(str(message.get("role") or "") for message in given),
+        parts=tokens_by_part(result.placements, report),
+        key=key,
+        source=source,
+    )
+
+
+def failed_event(what: str, model_id: str, session_id: str, source: str) -> RequestEvent:
+    """What an observer is told of a request that went through as it came; ``what`` says why."""
+    report = Report(
+        decisions=DecisionList((), {}),
+        tokens_before=0,
+        tokens_after=0,
+        budget=0,
+        policy="none",
+        profile="none",
+        warnings=(f"it went through as it came: {what}",),
+    )
+    return RequestEvent(report=report, model_id=model_id, session_id=session_id, source=source)
+
+
+def cache_lost(
+    lists: SentLists,
+    result: OrchestratorResult,
+    given: Sequence[Mapping[str, Any]],
+    tools: object,
+    model_id: str | None,
+    session_id: str,
+    *,
+    remember: bool = True,
+) -> str:
+    """Why the provider must read anew what it had read before; empty if eunoe or nothing is why."""
+    if not session_id:
+        return ""
+    report = result.report
+    now = sent_list(
+        given,
+        result.placements,
+        report.decisions.sizes,
+        tools=tools,
+        tool_tokens=report.tool_tokens,
+    )
+    outlook = lists.follow(session_id, now, model_id=model_id or "", remember=remember)
+    return outlook.bust.describe() if outlook.bust is not None else ""
+
+
+def _forecast_figures(forecast: RequestForecast) -> dict[str, int]:
+    figures: dict[str, int] = {}
+    for name in ("sent", "untouched", "window"):
+        prompt = getattr(forecast, name)
+        figures |= {name: prompt.prompt, f"{name}_repeated": prompt.repeated}
+    return figures
 
 
 # --------------------------------------------------------------------------------------------------
@@ -14034,6 +14888,13 @@ class FilterValves(BasicValves):
         "Empty: each worker for itself.",
         json_schema_extra={"input": {"type": "password"}},
     )
+    observer_url: str = Field(
+        default="none",
+        title="Observer address",
+        description="Where `eunoe observe` shows each request live, such as "
+        "`http://127.0.0.1:8788`: what was sent, what became of each message, cost, time. Chat "
+        "ids, figures and reasons are sent there in the background, no text. **none**: nothing.",
+    )
     embedding: Literal["off", "host", "url", "local"] = Field(
         default="off",
         title="Meaning beside words",
@@ -14379,732 +15240,6 @@ class AfterwardsDesk:
                 job()
             except Exception as error:  # the chat does without
                 logger.warning("eunoe failed after an answer: %s", type(error).__name__)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.conversation: A chat as it was given: the caller's own message objects, oldest first.
-
-RawMessage = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Conversation:
-    """An immutable list of chat messages in OpenAI form.
-
-    Attributes:
-        raw: the caller's own objects, never copied and never changed.
-        session_id: whose chat it is, if the caller says; plays no part in what is chosen.
-    """
-
-    raw: tuple[RawMessage, ...] = ()
-    session_id: str | None = None
-
-    @classmethod
-    def from_openai_messages(
-        cls, messages: Sequence[RawMessage] | None, session_id: str | None = None
-    ) -> Conversation:
-        """Take a list as it is; unknown keys, roles and parts stay.
-
-        Raises:
-            ConversationError: it is no list, or something in it is no mapping.
-        """
-        if messages is None:
-            return cls((), session_id)
-        if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
-            raise ConversationError(
-                f"messages is {type(messages).__name__}; allowed: a list of message dicts"
-            )
-        others = [] if set(map(type, messages)) <= {dict} else messages
-        for i, message in enumerate(others):
-            if not isinstance(message, Mapping):
-                raise ConversationError(
-                    f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
-                )
-        return cls(tuple(messages), session_id)
-
-    def to_openai_messages(self) -> list[Any]:
-        """The same objects, as a new list."""
-        return list(self.raw)
-
-    def __len__(self) -> int:
-        return len(self.raw)
-
-    def __iter__(self) -> Iterator[RawMessage]:
-        return iter(self.raw)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Conversation) and list(self.raw) == list(other.raw)
-
-    def __hash__(self) -> int:
-        return hash(len(self.raw))
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.validity: Would the provider accept this list? The rules of a profile, checked on message values.
-
-_ROLES = frozenset(KNOWN_ROLES)
-_SPEAKERS = _ROLES - frozenset(RESULT_ROLES)
-
-
-def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
-    """Every rule of the profile that the list breaks, in the order of the messages.
-
-    Note:
-        One pass over all, and one for each family of rules: O(messages + calls).
-    """
-    special = [  # of plain talk only the order of roles may be wrong
-        i
-        for i, m in enumerate(messages)
-        if m.shape is not PLAIN_SHAPE or m.calls or m.role not in _SPEAKERS
-    ]
-    found = [
-        Violation("shape", i, messages[i].shape.problem or f"unknown role {messages[i].role!r}")
-        for i in special
-        if messages[i].role not in _ROLES or messages[i].shape.problem
-    ]
-    found += _check_pairs(messages, special)
-    if profile.system_at_head or profile.user_first or profile.alternate:
-        found += _check_roles(messages, profile)
-    found += _check_blocks(messages, special, profile)
-    return sorted(found, key=lambda v: v.index)
-
-
-def a_message(message: Message) -> str:
-    """The kind of the message in words: "an assistant message"."""
-    return f"{'an' if message.role == 'assistant' else 'a'} {message.role} message"
-
-
-def is_visible_turn(message: Message) -> bool:
-    """A message that strict templates count when roles must alternate: no tool flow, no system."""
-    return message.role in ("user", "assistant") and not message.calls
-
-
-def _check_pairs(messages: Sequence[Message], special: Sequence[int]) -> Iterable[Violation]:
-    last, j = len(messages), 0
-    for i in special:
-        if i < j:
-            continue
-        message, j = messages[i], i + 1
-        if message.is_result:
-            yield Violation("orphan", i, f"a result without its call {message.answers!r}")
-        elif message.shape.legacy_call:
-            if j < last and messages[j].role == "function":
-                j += 1
-            elif j < last:
-                yield Violation("unanswered", i, "a function call without result")
-        elif message.calls:
-            found, j = _check_results(messages, i)
-            yield from found
-
-
-def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation], int]:
-    """What is wrong with the results behind the call at ``i``, and where they end."""
-    ids = [c.id for c in messages[i].calls]
-    found: list[Violation] = []
-    known = set(ids)
-    if len(known) < len(ids):
-        found.append(Violation("duplicate-call", i, "one id for two calls"))
-    got: set[str | None] = set()
-    j = i + 1
-    while j < len(messages) and messages[j].role == "tool":
-        answer = messages[j].answers
-        if answer not in known:
-            found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
-        elif answer in got:
-            found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
-        got.add(answer)
-        j += 1
-    missing = [str(c) for c in ids if c not in got]
-    if missing and (got or j < len(messages)):
-        found.append(Violation("unanswered", i, f"calls without result: {', '.join(missing)}"))
-    return found, j
-
-
-def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
-    body = [i for i, m in enumerate(messages) if not m.is_system]
-    first = body[0] if body else len(messages)
-    if profile.system_at_head:
-        for i in range(first, len(messages)):
-            if messages[i].is_system:
-                yield Violation("late-system", i, "a system message after the first turn")
-    if profile.user_first and messages:
-        if body and messages[first].role != "user":
-            yield Violation(
-                "first-not-user", first, f"the first turn is {messages[first].role}, not user"
-            )
-        if not any(m.role == "user" for m in messages):
-            yield Violation("no-user", 0, "there is no user message")
-    if profile.alternate:
-        seen = [i for i in body if is_visible_turn(messages[i])]
-        for i, j in pairwise(seen):
-            if messages[i].role == messages[j].role:
-                yield Violation(
-                    "alternation", j, f"{messages[j].role} follows {messages[i].role} at {i}"
-                )
-
-
-def _check_blocks(
-    messages: Sequence[Message], special: Sequence[int], profile: ProviderProfile
-) -> Iterable[Violation]:
-    items: set[str] = set()
-    thinking = profile.reasoning_field_with_calls and any(
-        messages[i].shape.reasoning_field for i in special
-    )
-    for i in special:
-        message, shape = messages[i], messages[i].shape
-        if shape is PLAIN_SHAPE and not (thinking and message.calls):
-            continue
-        for problem in message_problems(
-            message, profile, is_last=i == len(messages) - 1, thinking_mode=thinking
-        ):
-            yield Violation(problem[0], i, problem[1])
-        if profile.reasoning_pairs and shape.item_ids:
-            ids = shape.item_ids
-            twice = [x for n, x in enumerate(ids) if x in items or x in ids[:n]]
-            if twice:
-                yield Violation("duplicate-item", i, f"item {twice[0]} twice in one request")
-            items.update(ids)
-
-
-def message_problems(
-    message: Message, profile: ProviderProfile, *, is_last: bool, thinking_mode: bool
-) -> list[tuple[str, str]]:
-    """What is wrong with one message by itself: (code, sentence) pairs.
-
-    Args:
-        is_last: it is the last of the list, where a server tool may still run.
-        thinking_mode: reasoning came back with some message of the chat (DeepSeek's rule).
-    """
-    shape, found = message.shape, []
-    if shape.substance == 0 or (
-        shape.substance == 1 and profile.blank_refused and message.role != "tool"
-    ):
-        found.append(("empty-content", f"{a_message(message)} with nothing in it"))
-    if shape.half_character:
-        found.append(("surrogate", "half a character, which is no UTF-8"))
-    if shape.server_result_alone or (shape.server_use_open and not is_last):
-        found.append(("server-tool", "use and result of a server tool in different messages"))
-    if profile.thinking_first and shape.thinking_late:
-        found.append(("thinking-order", "the first block must be the thinking"))
-    if profile.reasoning_pairs and shape.reasoning_last:
-        found.append(("reasoning-pair", "reasoning without the item that must follow it"))
-    if (
-        profile.reasoning_field_with_calls
-        and thinking_mode
-        and message.calls
-        and not message.shape.legacy_call
-        and not shape.reasoning_field
-    ):
-        found.append(("reasoning-content", "calls without the reasoning they came with"))
-    return found
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.slots: Atoms as messages to send: stubs for missing results, mended characters, nothing empty.
-
-NO_RESULT = "[no result was recorded for this call]"
-NO_OUTPUT = "[no output]"
-
-
-@dataclass(slots=True)
-class Slot:
-    """One message on its way out.
-
-    ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
-    character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
-    bound of its tokens where that is known without counting; ``stands_by`` is the call that a stub
-    of ours answers.
-    """
-
-    index: int | None
-    raw: Mapping[str, Any]
-    message: Message
-    changed: bool = False
-    fate: Fate = Fate.KEPT
-    parts: tuple[int, ...] = ()
-    whole_characters: bool = True
-    most_tokens: int | None = None
-    stands_by: int | None = None
-
-
-@dataclass(slots=True)
-class SlotMaker:
-    """Turns atoms into slots under the rules of a profile, and notes what it mended.
-
-    Attributes:
-        raws: the input, flags already stripped.
-        messages: the same as values.
-        stripped: places whose flags were stripped.
-        read: reads a message that was written anew.
-        thinking_mode: some message of the chat carries its reasoning.
-        shortened: replacements for the text of some messages (stubs, clips), with their fate.
-        left_out: messages that are left out of their atom: pictures of results that are stubs.
-        repeated_ids: call ids used more than once; a stub under such an id could be taken for the
-            result of another call.
-        loose_ids: ids of results that found no call; one of them may be the true result of a call
-            that was given an earlier one.
-        late: results that came in a later turn than their call: by place of the call, by id.
-        short_ids: whether call ids are rewritten where the provider wants short ones.
-        mended: a sentence for each repair, filled while atoms are turned.
-    """
-
-    raws: Sequence[Mapping[str, Any]]
-    messages: Sequence[Message]
-    profile: ProviderProfile
-    read: Callable[[Mapping[str, Any]], Message]
-    thinking_mode: bool
-    stripped: frozenset[int] = frozenset()
-    shortened: Mapping[int, tuple[str, Fate]] = field(default_factory=dict)
-    left_out: Collection[int] = ()
-    repeated_ids: frozenset[str | None] = frozenset()
-    loose_ids: frozenset[str | None] = frozenset()
-    late: Mapping[int, Mapping[str | None, int]] = field(default_factory=dict)
-    short_ids: bool = False
-    mended: list[str] = field(default_factory=list)
-
-    def plain_slot(self, atom: Atom) -> Slot | None:
-        """The slot of a message that no rule objects to; None if it takes a closer look."""
-        i, indices = atom.first, atom.indices
-        message = self.messages[i]
-        if message.shape is not PLAIN_SHAPE or message.calls or message.answers is not None:
-            return None
-        if len(indices) > 1 or atom.broken or i in self.shortened:
-            return None
-        return Slot(i, self.raws[i], message, i in self.stripped, Fate.KEPT, indices)
-
-    def problem_of(self, atom: Atom) -> str:
-        """Why the atom cannot stand in a list of this profile; empty if it can."""
-        last = len(self.messages) - 1
-        if atom.broken:
-            running = atom.indices == (last,) and self.messages[last].shape.legacy_call
-            return "" if running else atom.broken
-        missing = set(atom.unanswered).difference(self.late.get(atom.indices[0], ()))
-        if self.repeated_ids.intersection(missing) and atom.indices != (last,):
-            return "a call without result, whose id is used for another call too"
-        early = (
-            {self.messages[i].answers for i in atom.indices if i < atom.indices[0]}
-            if atom.first < atom.indices[0]
-            else set()
-        )
-        if early and self.loose_ids.intersection(early):
-            return "a result before its call, and another result of the same id"
-        for i in atom.indices:
-            message = self.messages[i]
-            if message.shape is PLAIN_SHAPE and not (message.calls and self.thinking_mode):
-                continue
-            for code, sentence in message_problems(
-                message,
-                self.profile,
-                is_last=i == last,
-                thinking_mode=self.thinking_mode,
-            ):
-                if code not in ("empty-content", "surrogate"):
-                    return sentence
-        return ""
-
-    def late_results_of(self, atoms: Sequence[Atom]) -> set[int]:
-        """Places of the results of a later turn whose call is among the atoms and can stand."""
-        calls = [a for a in atoms if a.indices[0] in self.late] if self.late else []
-        return {
-            i for a in calls if not self.problem_of(a) for i in self.late[a.indices[0]].values()
-        }
-
-    def slots_of(self, atom: Atom) -> list[Slot]:
-        """The messages of an atom that can stand in the list; none if all are empty."""
-        slots: list[Slot] = []
-        for i in atom.indices:
-            slot = self._slot(i) if i not in self.left_out else None
-            if slot is not None:
-                slots.append(slot)
-        if len(atom.indices) > 1:
-            self._note_moves(atom)
-        return slots if not atom.unanswered else self._answered(atom, slots)
-
-    def _note_moves(self, atom: Atom) -> None:
-        """Say which results stood elsewhere than behind their call."""
-        expected = atom.indices[0] + 1
-        for i in atom.indices[1:]:
-            if not self.messages[i].is_result:
-                return
-            if i == expected:
-                expected += 1
-            else:
-                self.mended.append(f"[{i}] a result was moved behind its call [{atom.indices[0]}]")
-
-    def _answered(self, atom: Atom, slots: list[Slot]) -> list[Slot]:
-        """The call with what came late, and a stub for each result that is missing.
-
-        A wholly open call at the very end runs.
-        """
-        last = len(self.messages) - 1
-        if len(atom.indices) == 1 and atom.indices[0] == last:
-            return slots
-        behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
-        call, stubs, missing = atom.indices[0], [], []
-        late = self.late.get(call, {})
-        for call_id in atom.unanswered:
-            if call_id in late and (slot := self._slot(late[call_id])) is not None:
-                stubs.append(slot)
-                self.mended.append(f"[{slot.index}] a result was moved behind its call [{call}]")
-                continue
-            missing.append(str(call_id))
-            if (form := self._id_form) is not None:
-                call_id = short_call_id(call_id, form.fits, self.profile.servers.call_id_length)
-            raw = missing_result(call_id, NO_RESULT)
-            stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB, stands_by=call))
-        if missing:
-            calls = ", ".join(missing)
-            self.mended.append(f"[{call}] no result was recorded for {calls}; a stub says so")
-        return [*slots[:behind], *stubs, *slots[behind:]]
-
-    @property
-    def _id_form(self) -> TextForm | None:
-        """The form that call ids are brought into; None if they stay as they are."""
-        return self.profile.servers.call_id if self.short_ids else None
-
-    def _slot(self, i: int) -> Slot | None:
-        raw, message = self.raws[i], self.messages[i]
-        changed, fate = i in self.stripped, Fate.KEPT
-        if (form := self._id_form) is not None and (message.calls or message.answers is not None):
-            renamed = with_short_call_ids(raw, form.fits, self.profile.servers.call_id_length)
-            if renamed != raw:
-                self.mended.append(f"[{i}] call ids were rewritten: they must be {form.words}")
-                raw, changed = renamed, True
-        if message.shape is PLAIN_SHAPE and i not in self.shortened and not changed:
-            return Slot(i, raw, message, changed, fate, (i,))
-        if i in self.shortened:
-            text, fate = self.shortened[i]
-            raw, changed = shortened_raw(raw, text, fate), True
-        if message.shape.problem.startswith("content is "):
-            raw, changed = with_content(raw, message.text), True
-            self.mended.append(f"[{i}] {message.shape.problem}; it was sent as text")
-        if message.shape.half_character:
-            raw, changed = without_half_characters(raw), True
-            self.mended.append(f"[{i}] half a character was replaced")
-        blank = message.shape.substance == 1 and self.profile.blank_refused
-        blank = (blank and message.role != "tool") or message.shape.substance == 0
-        if blank and message.is_result:
-            raw, changed = with_content(raw, NO_OUTPUT), True
-            self.mended.append(f"[{i}] an empty result was given a text")
-        elif blank and (message.shape.substance == 0 or not message.is_system):
-            self.mended.append(f"[{i}] {a_message(message)} with nothing in it was left out")
-            return None
-        value = self.read(raw) if changed else message
-        return Slot(i, raw, value, changed, fate, (i,), not message.shape.half_character)
-
-
-def shortened_raw(raw: Mapping[str, Any], text: str, fate: Fate) -> dict[str, Any]:
-    """A message with a shorter text: a stub stands for all of it, a clip for its text alone."""
-    return with_text_alone(raw, text) if fate is Fate.STUB else with_content(raw, text)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.usage_factor: How far our count of the last request was off, from what the provider reported of it.
-
-COUNTED_KEY = "eunoe_counted"
-# A factor that moved a little with every report would move the cut, and cost the prompt cache.
-_STEPS_OF_ONE = 20
-_LEAST_ANSWER = 16
-_NEAR = 1.1
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """A request chosen anew: tokens that are sent, and whether that is the whole chat."""
-
-    tokens: int
-    whole: bool
-
-
-Replay = Callable[[Conversation, float], Replayed]
-
-
-@dataclass(frozen=True, slots=True)
-class UsageReading:
-    """What a report says of our count.
-
-    Attributes:
-        factor: provider's tokens for each of ours, in steps of 0.05, rounded up, in [1, 2]. Where
-            the provider counts fewer it is 1: reports may leave cached tokens out, and too large a
-            request is refused, while room that stays unused only costs a little.
-        warnings: why the report was not used, a sentence each.
-    """
-
-    factor: float = 1.0
-    warnings: tuple[str, ...] = ()
-
-
-def read_usage_factor(
-    usage: Mapping[str, Any] | None,
-    conversation: Conversation,
-    replay: Replay,
-    count_answer: Callable[[Mapping[str, Any]], int],
-) -> UsageReading:
-    """The factor by which the allowed tokens of this request are to be divided.
-
-    Args:
-        usage: what the provider reported for the last request; None or empty for nothing.
-        conversation: of this request.
-        replay: what is sent of a conversation under a factor.
-        count_answer: our count of an answer's text and calls.
-    """
-    if not usage:
-        return UsageReading()
-    read = read_usage(usage)
-    prompt = context_tokens(usage, read)
-    if read is None or not prompt:
-        return UsageReading(warnings=("usage tells no size of a prompt: it was not used",))
-    read = replace(read, prompt=prompt)
-    told = usage.get(COUNTED_KEY)
-    if isinstance(told, int) and not isinstance(told, bool) and told > 0:
-        return _reading_of(read, told)
-    place = _last_request(conversation)
-    if place is None:
-        return UsageReading()
-    before = Conversation(conversation.raw[:place], conversation.session_id)
-    try:
-        counted = replay(before, 1.0).tokens
-        if not replay(before, CALIBRATION_HIGHEST).whole:  # under another factor it was another one
-            ratio = _answer_ratio(usage, read, count_answer(conversation.raw[place]))
-            counted = _counted_under(before, replay, read, ratio, counted)
-    except BudgetError:
-        return UsageReading()  # it was sent in another way, if at all
-    return _reading_of(read, counted)
-
-
-def _reading_of(read: Usage, counted: int) -> UsageReading:
-    ratios = Calibration().learn(counted, read).ratios
-    if ratios:
-        return UsageReading(_stepped_up(ratios[0]))
-    if min(counted, read.prompt) < max(counted, read.prompt) // 4:
-        far = f"usage reports {read.prompt} tokens where {counted} were counted: it was not used"
-        return UsageReading(warnings=(far,))
-    return UsageReading()
-
-
-def _stepped_up(ratio: float) -> float:
-    steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
-    return min(CALIBRATION_HIGHEST, max(1.0, steps / _STEPS_OF_ONE))
-
-
-def _last_request(conversation: Conversation) -> int | None:
-    """Place of the newest answer, before which the last request ended; None if there was none."""
-    raw = conversation.raw
-    place = next((i for i in range(len(raw) - 1, -1, -1) if raw[i].get("role") == "assistant"), 0)
-    asked = any(message.get("role") == "user" for message in raw[:place])
-    return place if asked else None
-
-
-def _answer_ratio(usage: Mapping[str, Any], read: Usage, counted: int) -> float | None:
-    """Provider's tokens for each of ours, by the answer; None if it says little."""
-    hidden = 0
-    for holder in ("completion_tokens_details", "output_tokens_details", "output_token_details"):
-        details = usage.get(holder)
-        if isinstance(details, Mapping):
-            for name in ("reasoning_tokens", "reasoning"):
-                value = details.get(name)
-                hidden = max(hidden, value if type(value) is int else 0)
-    written = read.completion - hidden
-    if min(written, counted) < _LEAST_ANSWER:
-        return None
-    ratio = written / counted
-    return ratio if 1 / CALIBRATION_HIGHEST <= ratio <= CALIBRATION_HIGHEST else None
-
-
-def _counted_under(
-    before: Conversation, replay: Replay, read: Usage, ratio: float | None, plain: int
-) -> int:
-    """Our count of what was sent, where that depends on the factor that was in force.
-
-    Without a word of the answer none is taken to have been. Else the one counts that agrees with
-    it best: none, or one near the answer's own; if none does, the answer's ratio does.
-    """
-    if ratio is None:
-        return plain
-    near = _stepped_up(ratio)
-    candidates = {plain}
-    for factor in (near - 1 / _STEPS_OF_ONE, near, near + 1 / _STEPS_OF_ONE):
-        if 1.0 < factor <= CALIBRATION_HIGHEST:
-            candidates.add(replay(before, round(factor, 2)).tokens)
-    best = min(sorted(candidates), key=lambda n: abs(math.log(read.prompt / n / ratio)))
-    away = read.prompt / best / ratio
-    return best if 1 / _NEAR <= away <= _NEAR else math.ceil(read.prompt / ratio)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.result: What comes back from a request.
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class OrchestratorResult:
-    """The list to send, where each message of it comes from, and the account.
-
-    What only some callers look at is made when it is looked at.
-
-    Attributes:
-        conversation: ``conversation.to_openai_messages()`` is ready to send.
-        report: what was kept, recalled, shortened and left out, and why.
-        place, foresee: make ``placements`` and ``forecast``.
-        due: the summary that should be written now, where the orchestrator does not do so itself:
-            see ``ContextOrchestrator.write_summary``.
-        sent: where the window begins that was sent; None if the whole chat was.
-    """
-
-    conversation: Conversation
-    report: Report
-    place: Callable[[], tuple[Placement, ...]]
-    foresee: Callable[[], RequestForecast]
-    due: SummaryJob | None = None
-    sent: SentWindow | None = None
-
-    @cached_property
-    def placements(self) -> tuple[Placement, ...]:
-        """One for each message of the list to send."""
-        return self.place()
-
-    @cached_property
-    def forecast(self) -> RequestForecast:
-        """What the list will take, beside two other ways; see ``enter_requests``."""
-        return self.foresee()
-
-    def reported(self, usage: Mapping[str, Any]) -> dict[str, Any]:
-        """The provider's report of this request, with our count of it: ``usage`` of the next."""
-        return {**usage, COUNTED_KEY: self.report.tokens_after}
-
-    @property
-    def token_count(self) -> int:
-        """Tokens of the list to send, framing and tools included."""
-        return self.report.tokens_after
-
-
-def placements_of(
-    conversation: Conversation, slots: Sequence[Slot] | None
-) -> tuple[Placement, ...]:
-    """Where each message of the output comes from; without slots the input went through whole."""
-    if slots is None:
-        return tuple(Placement(index=i, message=raw) for i, raw in enumerate(conversation.raw))
-    return tuple(
-        Placement(index=s.index, message=s.raw, changed=s.changed, fate=s.fate) for s in slots
-    )
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.observing: Telling an observer what became of a request; nothing of it reaches the request.
-
-class StageClock:
-    """The time that stages take; a stage met again adds to its time."""
-
-    def __init__(self) -> None:
-        self.milliseconds: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def mark(self, stage: str) -> None:
-        """A stage has ended."""
-        now = time.perf_counter()
-        taken = 1000 * (now - self._last)
-        self.milliseconds[stage] = self.milliseconds.get(stage, 0.0) + taken
-        self._last = now
-
-
-def no_mark(stage: str) -> None:
-    """Where nobody observes."""
-
-
-class ObserverDesk:
-    """Makes the event of each request and hands it over. Safe across threads.
-
-    Args:
-        observer: is told; a fault of its own is logged by its class, never raised.
-        prices: of models.
-    """
-
-    def __init__(self, observer: Observer, prices: PriceLookup) -> None:
-        self.observer = observer
-        self._prices = prices
-        self._lists = SentLists()
-
-    def tell(
-        self,
-        result: OrchestratorResult,
-        given: Sequence[Mapping[str, Any]],
-        *,
-        tools: object = None,
-        model_id: str | None = None,
-        session_id: str = "",
-        milliseconds: Mapping[str, float] | None = None,
-    ) -> None:
-        """Tell of one request.
-
-        Args:
-            result: of the request.
-            given: its messages before anything was chosen.
-            tools: schemas sent along.
-            model_id: the model.
-            session_id: the chat; what was sent before is known of chats with a name alone.
-            milliseconds: that each stage took.
-        """
-        try:
-            lost = cache_lost(self._lists, result, given, tools, model_id, session_id)
-            report = replace(result.report, cache_lost=lost)
-            event = request_event(
-                result, report, self._prices, model_id, session_id, milliseconds or {}
-            )
-            self.observer.observe(event)
-        except Exception as error:
-            logger.warning("the observer failed: %s", type(error).__name__)
-
-
-def request_event(
-    result: OrchestratorResult,
-    report: Report,
-    prices: PriceLookup,
-    model_id: str | None,
-    session_id: str,
-    milliseconds: Mapping[str, float],
-) -> RequestEvent:
-    """What an observer is told of a request; ``report`` may say more than that of the result."""
-    entry = enter_requests([result.forecast], model_id=model_id, prices=prices)
-    return RequestEvent(
-        report=report,
-        model_id=model_id or "",
-        session_id=session_id,
-        forecast=_forecast_figures(result),
-        ledger=entry.flat(),
-        milliseconds=dict(milliseconds),
-    )
-
-
-def cache_lost(
-    lists: SentLists,
-    result: OrchestratorResult,
-    given: Sequence[Mapping[str, Any]],
-    tools: object,
-    model_id: str | None,
-    session_id: str,
-    *,
-    remember: bool = True,
-) -> str:
-    """Why the provider must read anew what it had read before; empty if eunoe or nothing is why."""
-    if not session_id:
-        return ""
-    report = result.report
-    now = sent_list(
-        given,
-        result.placements,
-        report.decisions.sizes,
-        tools=tools,
-        tool_tokens=report.tool_tokens,
-    )
-    outlook = lists.follow(session_id, now, model_id=model_id or "", remember=remember)
-    return outlook.bust.describe() if outlook.bust is not None else ""
-
-
-def _forecast_figures(result: OrchestratorResult) -> dict[str, int]:
-    forecast = result.forecast
-    figures: dict[str, int] = {}
-    for name in ("sent", "untouched", "window"):
-        prompt = getattr(forecast, name)
-        figures |= {name: prompt.prompt, f"{name}_repeated": prompt.repeated}
-    return figures
 
 
 # --------------------------------------------------------------------------------------------------
@@ -18062,6 +18197,22 @@ def standing_spans(
     """
     gains = gain_wave(values, threshold=gain_threshold)
     return [span for span in maximal_spans(gains.tolist()) if span[2] >= span_threshold]
+
+
+def standing_places(fits: Sequence[float], bounds: Sequence[int]) -> list[tuple[int, int]]:
+    """Stretches of messages whose turns stand out, for pictures: first and last message of each.
+
+    The wave of a turn is the square root of its best fit, in standard deviations.
+
+    Args:
+        fits: one for each message, 0 or above.
+        bounds: where turns begin, and the end; what reaches behind ``fits`` is left out.
+    """
+    ends = [(a, b) for a, b in pairwise(bounds) if b <= len(fits)]
+    if not ends or not any(fits):
+        return []
+    wave = np.sqrt(np.array([max(fits[a:b], default=0.0) for a, b in ends]))
+    return [(ends[a][0], ends[b][1] - 1) for a, b, _ in standing_spans(wave)]
 
 
 def lift_spans(
@@ -21339,6 +21490,7 @@ class FilterOutcome:
     Attributes:
         messages: to send.
         report: of the pipeline.
+        result: of the pipeline, for an observer.
         notes: on this turn, for its next step.
         allowed: tokens that it may take, the model's own prompt included; a flag may lower it.
         read: what was given, with all flags where they count, those included that an earlier step
@@ -21348,6 +21500,7 @@ class FilterOutcome:
 
     messages: list[Any]
     report: Report
+    result: OrchestratorResult
     notes: TurnNotes
     allowed: int
     read: list[Mapping[str, Any]]
@@ -21462,6 +21615,7 @@ def fit_request(
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),
         report=replace(report, warnings=(*report.warnings, *advisers.faults)),
+        result=result,
         notes=next_turn_notes(
             request.earlier, messages, result.placements, report, counted, forecast
         ),
@@ -21717,6 +21871,429 @@ def money_account(chat: Ledger) -> Sequence[str]:
     ways = (("untouched", total.untouched), ("newest turns alone", total.window))
     others = ", ".join(f"{name} ≈{money_text(tally.cost_usd)}" for name, tally in ways)
     return (first, f"it cost {about}{money_text(total.sent.cost_usd)}; {others}")
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_backends.event_record: An observer's event as plain values, small enough to be sent on: numbers and reasons, no text.
+
+FATE_LETTERS = {
+    Fate.KEPT: "k",
+    Fate.RECALLED: "r",
+    Fate.GIST: "g",
+    Fate.SUMMARISED: "s",
+    Fate.STUB: "t",
+    Fate.DROPPED: "d",
+}
+ROLE_LETTERS = {"user": "u", "assistant": "a", "tool": "t", "function": "t"}
+SCORE_UNITS = 10_000
+MOST_RECORD_MESSAGES = 200_000
+_LONGEST_RECORD_TEXT = 400
+_LONGEST_RECORD_NAME = 200
+_MOST_SENTENCES = 100
+_LARGEST_FIGURE = 2**53
+_RECORD_NAMES = ("key", "source", "session", "model")
+_RECORD_TEXTS = ("policy", "profile", "tokenizer", "recall_reason", "cache_lost")
+_RECORD_FIGURES = ("before", "after", "budget", "tools", "reserve", "recalled")
+_RECORD_SWITCHES = ("estimated", "truncated")
+_RECORD_LISTS = ("mended", "warnings", "violations")
+
+
+def event_record(event: RequestEvent) -> dict[str, Any]:
+    """The event as values that ``json.dumps`` takes; ``read_record`` gives them back as they are.
+
+    Texts are cut where they are long; of a very long chat only the newest messages are told.
+    """
+    report = event.report
+    decisions = report.decisions[-MOST_RECORD_MESSAGES:]
+    reasons: dict[str, int] = {}
+    why = [reasons.setdefault(d.reason, len(reasons)) for d in decisions]
+    roles = event.roles[-MOST_RECORD_MESSAGES:]
+    letters = "".join("s" if r in SYSTEM_ROLES else ROLE_LETTERS.get(r, "o") for r in roles)
+    letters = letters if len(letters) == len(decisions) else ""
+    scores = [min(SCORE_UNITS, max(0, round(SCORE_UNITS * d.score))) for d in decisions]
+    cut, over = report.cut, report.infeasible
+    record = {
+        "key": event.key,
+        "source": event.source,
+        "session": event.session_id,
+        "model": event.model_id,
+        "policy": report.policy,
+        "profile": report.profile,
+        "tokenizer": report.tokenizer,
+        "recall_reason": report.recall_reason,
+        "cache_lost": report.cache_lost,
+        "before": report.tokens_before,
+        "after": report.tokens_after,
+        "budget": report.budget,
+        "tools": report.tool_tokens,
+        "reserve": report.reserve,
+        "recalled": report.recalled,
+        "estimated": report.estimated,
+        "truncated": report.truncated,
+        "mended": list(report.mended),
+        "warnings": list(report.warnings),
+        "violations": list(report.violations),
+        "calibrated": report.calibrated,
+        "certificate": None if report.certificate is None else report.certificate.ratio,
+        "cut": None if cut is None else [cut.index, cut.tokens_dropped, int(cut.declared)],
+        "over": None if over is None else [over.needed, over.allowed],
+        "parts": dict(event.parts),
+        "forecast": dict(event.forecast),
+        "ledger": dict(event.ledger),
+        "milliseconds": {name: round(ms, 3) for name, ms in event.milliseconds.items()},
+        "roles": letters,
+        "fates": "".join(FATE_LETTERS[d.fate] for d in decisions),
+        "scores": scores,
+        "tokens": [d.tokens for d in decisions],
+        "reasons": list(reasons),
+        "why": why,
+        "spans": [list(span) for span in _standing_spans_of(letters, scores)],
+    }
+    return read_record(record) or {}
+
+
+def _standing_spans_of(letters: str, scores: list[int]) -> list[tuple[int, int]]:
+    """Stretches of finished turns that stand out; every user message opens a turn."""
+    starts = [i for i, letter in enumerate(letters) if letter == "u"]
+    if len(starts) < 2:
+        return []
+    bounds = starts if starts[0] == 0 else [0, *starts]
+    return standing_places(scores[: bounds[-1]], bounds)
+
+
+def read_record(value: object) -> dict[str, Any] | None:
+    """A record that somebody sent, with known fields alone, each of its type and within bounds.
+
+    Returns:
+        The record; None if it is none: not an object, or its columns are of different lengths.
+    """
+    if not isinstance(value, Mapping):
+        return None
+    columns = _read_columns(value)
+    if columns is None:
+        return None
+    cut, over = _whole_list(value.get("cut"), 3), _whole_list(value.get("over"), 2)
+    record: dict[str, Any] = {
+        **{name: _text_of(value.get(name), _LONGEST_RECORD_NAME) for name in _RECORD_NAMES},
+        **{name: _text_of(value.get(name), _LONGEST_RECORD_TEXT) for name in _RECORD_TEXTS},
+        **{name: _figure_of(value.get(name)) for name in _RECORD_FIGURES},
+        **{name: value.get(name) is True for name in _RECORD_SWITCHES},
+        **{name: _sentences(value.get(name)) for name in _RECORD_LISTS},
+        "calibrated": _number_of(value.get("calibrated"), 1.0),
+        "certificate": _number_of(value.get("certificate"), None),
+        "cut": cut,
+        "over": over,
+        "parts": _table(value.get("parts"), SENT_PARTS, _figure_of),
+        "forecast": _table(value.get("forecast"), _FORECAST_NAMES, _figure_of),
+        "ledger": _flat_ledger(value.get("ledger")),
+        "milliseconds": _stage_times(value.get("milliseconds")),
+        **columns,
+    }
+    return record
+
+
+_FORECAST_NAMES = tuple(
+    f"{way}{what}" for way in ("sent", "untouched", "window") for what in ("", "_repeated")
+)
+
+
+def _read_columns(value: Mapping[Any, Any]) -> dict[str, Any] | None:
+    """The columns, all of one length; None if they do not fit together."""
+    fates, roles = value.get("fates"), value.get("roles")
+    if not isinstance(fates, str) or not isinstance(roles, str):
+        return None
+    size = len(fates)
+    reasons = _sentences(value.get("reasons"), most=None)
+    sound = size <= MOST_RECORD_MESSAGES and set(fates) <= set(FATE_LETTERS.values())
+    sound = sound and set(roles) <= {"s", "u", "a", "t", "o"} and len(roles) in (0, size)
+    columns = {name: _whole_list(value.get(name), size) for name in ("scores", "tokens", "why")}
+    if not sound or any(column is None for column in columns.values()):
+        return None
+    if any(n >= len(reasons) for n in columns["why"] or ()):
+        return None
+    if any(n > SCORE_UNITS for n in columns["scores"] or ()):
+        return None
+    return {
+        "roles": roles,
+        "fates": fates,
+        **columns,
+        "reasons": reasons,
+        "spans": _spans_within(value.get("spans"), size),
+    }
+
+
+def _spans_within(value: object, size: int) -> list[list[int]]:
+    found = value if isinstance(value, list) else []
+    spans = [_whole_list(span, 2) for span in found[:size]]
+    return [span for span in spans if span is not None and span[0] <= span[1] < size]
+
+
+def _text_of(value: object, most: int) -> str:
+    """The text, printable; a longer one is cut with ``…``."""
+    if not isinstance(value, str):
+        return ""
+    text = "".join(c if c.isprintable() else "\ufffd" for c in value[: most + 1])
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _sentences(value: object, most: int | None = _MOST_SENTENCES) -> list[str]:
+    found = value if isinstance(value, list) else []
+    return [_text_of(text, _LONGEST_RECORD_TEXT) for text in found[:most]]
+
+
+def _figure_of(value: object) -> int:
+    """A whole number from 0 on; 0 for anything else."""
+    sound = type(value) is int and 0 <= value <= _LARGEST_FIGURE
+    return value if sound and isinstance(value, int) else 0
+
+
+def _number_of(value: object, default: float | None) -> float | None:
+    if type(value) not in (int, float) or not isinstance(value, int | float):
+        return default
+    return value if math.isfinite(value) and 0 <= value <= _LARGEST_FIGURE else default
+
+
+def _whole_list(value: object, size: int) -> list[int] | None:
+    """The list, if it has that many whole numbers from 0 on."""
+    if not isinstance(value, list) or len(value) != size:
+        return None
+    if not all(type(n) is int and 0 <= n <= _LARGEST_FIGURE for n in value):
+        return None
+    return value
+
+
+def _table(value: object, names: tuple[str, ...], read: Callable[[object], int]) -> dict[str, int]:
+    found = value if isinstance(value, Mapping) else {}
+    return {name: number for name in names if (number := read(found.get(name)))}
+
+
+def _flat_ledger(value: object) -> dict[str, int]:
+    """The figures that a ledger knows; US dollars beyond a million a request are none."""
+    found = value if isinstance(value, Mapping) else {}
+    figures = Ledger.from_flat({k: v for k, v in found.items() if type(v) is int}).flat()
+    return {name: n for name, n in figures.items() if 0 <= n <= 10**18}
+
+
+def _stage_times(value: object) -> dict[str, float]:
+    found = value if isinstance(value, Mapping) else {}
+    times = {}
+    for name, ms in list(found.items())[:20]:
+        taken = _number_of(ms, None)
+        if taken is not None:
+            times[_text_of(name, 40)] = taken
+    return times
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_backends.remote_observer: Sending events to the page of `eunoe observe`, behind the requests; what cannot be sent is lost.
+
+OBSERVER_WAITS = (5.0, 30.0, 120.0)
+"""Seconds without a try after the first failure, the second, and all further ones."""
+_EVENTS_WAITING = 64
+_EVENTS_AT_A_TIME = 16
+_ANSWER_SECONDS = 3.0
+
+
+class RemoteObserver:
+    """An ``Observer`` that hands events to a thread of its own and returns at once.
+
+    Nothing that the page does or fails to do reaches a request: events wait in a short queue, of a
+    full one the oldest are lost, and a page that does not answer is left alone for a while. Safe
+    across threads, and for any number of engines.
+
+    Args:
+        url: of the page, such as ``http://127.0.0.1:8788``.
+        clock: seconds, rising.
+
+    Raises:
+        SettingsError: the address is no http(s) address, or holds a user, query or fragment.
+    """
+
+    def __init__(self, url: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._address = _observer_address(url)
+        self._clock = clock
+        self._waiting: deque[RequestEvent] = deque(maxlen=_EVENTS_WAITING)
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._busy = False
+        self._failures, self._silent_until = 0, -float("inf")
+        self.lost = 0
+        """Events that were not sent."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._address.netloc})"
+
+    def observe(self, event: RequestEvent) -> None:
+        """Have a request told of; never waits and never raises."""
+        with self._changed:
+            self.lost += len(self._waiting) == _EVENTS_WAITING
+            self._waiting.append(event)
+            if self._thread is None or not self._thread.is_alive():  # not in a forked process
+                self._busy = False
+                self._thread = threading.Thread(
+                    target=self._work, name="eunoe-observer", daemon=True
+                )
+                self._thread.start()
+            self._changed.notify_all()
+
+    def drain(self, seconds: float = 5.0) -> bool:
+        """Wait until all is sent or given up, as a script does before it ends.
+
+        Returns:
+            Whether nothing waits any more.
+        """
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._waiting and not self._busy, seconds)
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._waiting)
+                self._busy = True
+                if self._clock() < self._silent_until:
+                    self.lost += len(self._waiting)
+                    self._waiting.clear()
+                    continue
+                least = min(_EVENTS_AT_A_TIME, len(self._waiting))
+                events = [self._waiting.popleft() for _ in range(least)]
+            self._send(events)
+
+    def _send(self, events: list[RequestEvent]) -> None:
+        problem = ""
+        try:
+            body = json.dumps([event_record(event) for event in events]).encode()
+            status = self._post(body)
+            problem = "" if status == 204 else f"status {status}"
+        except Exception as error:  # of the network, or of an event that cannot be told
+            problem = type(error).__name__
+        if not problem:
+            self._failures = 0
+            return
+        self.lost += len(events)
+        wait = OBSERVER_WAITS[min(self._failures, len(OBSERVER_WAITS) - 1)]
+        self._silent_until = self._clock() + wait
+        self._failures += 1
+        if self._failures == 1:
+            logger.warning("eunoe's observer page does not take events: %s", problem)
+
+    def _post(self, body: bytes) -> int:
+        address = self._address
+        secure = address.scheme == "https"
+        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        connection = kind(address.hostname or "", address.port, timeout=_ANSWER_SECONDS)
+        try:
+            path = f"{address.path.rstrip('/')}/events"
+            connection.request("POST", path, body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
+        finally:
+            connection.close()
+
+
+def _observer_address(url: str) -> SplitResult:
+    """The address taken apart; what is in it is not repeated.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except (AttributeError, ValueError):
+        parts, sound = urlsplit(""), False
+    if not sound or parts.username is not None or parts.query or parts.fragment:
+        allowed = "an http:// or https:// address such as http://127.0.0.1:8788"
+        raise SettingsError("url", "...", allowed)
+    return parts
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.observed: Telling the page that a valve names of each request, and of what its answer was reported as.
+
+OBSERVED_SOURCE = "Open WebUI"
+_TURNS_OBSERVED = 64
+_STEPS_OBSERVED = 32
+
+
+class FilterWatch:
+    """Tells an observer, or does nothing. Safe across threads; never raises, never waits.
+
+    Events of a turn are kept until it is answered: then its newest request tells of the ledger of
+    the turn, those before it of none. Bounded: turns that are never answered are forgotten.
+
+    Args:
+        make: the observer for an address.
+    """
+
+    def __init__(self, make: Callable[[str], Observer] = RemoteObserver) -> None:
+        self._make = make
+        self._url = ""
+        self._observer: Observer | None = None
+        self._turns: OrderedDict[str, list[RequestEvent]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def observer(self, valves: FilterValves) -> Observer | None:
+        """Who is told under these valves; None for nobody."""
+        url = unless_none(valves.observer_url)
+        with self._lock:
+            if url != self._url:
+                self._url, self._observer = url, None
+                try:
+                    self._observer = self._make(url) if url else None
+                except Exception as error:
+                    logger.warning("the observer's address is not used: %s", type(error).__name__)
+            return self._observer
+
+    def chosen(
+        self, valves: FilterValves, turn: str, event: Callable[[str, str], RequestEvent]
+    ) -> None:
+        """A request is chosen.
+
+        Args:
+            turn: names the turn.
+            event: makes the event of a key and a source; only called if somebody is told.
+        """
+        observer = self.observer(valves)
+        if observer is None:
+            return
+        try:
+            made = event(uuid.uuid4().hex, OBSERVED_SOURCE)
+            observer.observe(made)
+        except Exception as error:
+            logger.warning("the observer failed: %s", type(error).__name__)
+            return
+        with self._lock:
+            steps = self._turns.pop(turn, [])
+            self._turns[turn] = [*steps[1 - _STEPS_OBSERVED :], made]
+            if len(self._turns) > _TURNS_OBSERVED:
+                self._turns.popitem(last=False)
+
+    def answered(self, valves: FilterValves, turn: str, entry: Ledger) -> None:
+        """A turn is answered; ``entry`` is its ledger."""
+        with self._lock:
+            steps = self._turns.pop(turn, [])
+        observer = self.observer(valves)
+        if observer is None or not steps or not entry.total.sent.requests:
+            return
+        try:
+            for step in steps[:-1]:
+                observer.observe(replace(step, ledger={}))
+            observer.observe(replace(steps[-1], ledger=entry.flat()))
+        except Exception as error:
+            logger.warning("the observer failed: %s", type(error).__name__)
+
+    def failed(self, valves: FilterValves, what: str, model_id: str, chat: str) -> None:
+        """A request went through as it came; ``what`` says why, without text of the chat."""
+        observer = self.observer(valves)
+        if observer is None:
+            return
+        try:
+            observer.observe(failed_event(what, model_id, chat, OBSERVED_SOURCE))
+        except Exception as error:
+            logger.warning("the observer failed: %s", type(error).__name__)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -22403,6 +22980,7 @@ class Filter:
         self._advisers = AdviserShelf()
         self._desk = AfterwardsDesk()
         self._prices = PriceShelf()
+        self._watch = FilterWatch()
 
     async def request(
         self,
@@ -22468,6 +23046,7 @@ class Filter:
                 prices=self._prices.prices(valves),
                 hit_share=share,
             )
+            self._watch.answered(valves, turn_name(__metadata__), entry)
             ledger = await self._enter(chat, entry, valves)
             if turn is not None and notes.allowed:
                 sizes = money_line(
@@ -22514,7 +23093,9 @@ class Filter:
         except BudgetError as error:
             raise ChatRefusedError(error.needed, error.allowed) from None
         except Exception as error:
-            await _report_failure(error, valves, emitter)
+            what = await _report_failure(error, valves, emitter)
+            chat = str((given.metadata or {}).get("chat_id") or "")
+            self._watch.failed(valves, what, str(given.body.get("model") or ""), chat)
         return given.body
 
     def _work(
@@ -22523,17 +23104,48 @@ class Filter:
         """The choice, and what to show of it; runs in a thread."""
         factor = self._usage.factor(str(request.body.get("model") or ""))
         advisers = self._advisers.advisers(valves, request.embedding, request.loop)
+        began = time.perf_counter()
         outcome = fit_request(
             request, valves, self._shelf, self._views, factor, late.is_set, advisers
         )
         if outcome.afterwards is not None:
             # a later step of a turn no longer has what its first step left out
             self._desk.note(request.turn, outcome.afterwards, first=not request.earlier.counted)
+        self._tell(request, valves, outcome, 1000 * (time.perf_counter() - began))
         try:
             return self._shown(request, valves, outcome, factor)
         except Exception as error:  # what was chosen is sent all the same
             logger.warning("eunoe could not tell what it did: %s", type(error).__name__)
             return outcome, []
+
+    def _tell(
+        self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, taken: float
+    ) -> None:
+        """Tell the observer, if there is one; ``taken`` are milliseconds."""
+        model_id = str(request.body.get("model") or "")
+
+        def event(key: str, source: str) -> RequestEvent:
+            forecast, prices = outcome.notes.forecasts[-1], self._prices.prices(valves)
+            return request_event(
+                outcome.result,
+                outcome.report,
+                outcome.read,
+                prices,
+                model_id,
+                request.chat,
+                {"choosing": taken},
+                forecast=forecast,
+                ledger=enter_requests(
+                    [forecast],
+                    model_id=priced_model_id(model_id, request.model, request.base),
+                    prices=prices,
+                    hit_share=self._usage.cache_share(model_id),
+                ),
+                key=key,
+                source=source,
+            )
+
+        self._watch.chosen(valves, request.turn, event)
 
     def _shown(
         self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, factor: float
@@ -22567,8 +23179,8 @@ class Filter:
 
 async def _report_failure(
     error: Exception, valves: FilterValves, emitter: EventEmitter | None
-) -> None:
-    """One line in the log, one above the answer; no text of the chat in either.
+) -> str:
+    """One line in the log, one above the answer; no text of the chat in either -> what happened.
 
     The error's own words and values are left out of the log: they may quote a message.
     """
@@ -22580,6 +23192,7 @@ async def _report_failure(
     logger.warning("eunoe %s in %s; the chat goes through unchanged", what, where)
     if valves.show_status:
         await _emit_event(emitter, status_event(f"eunoe {what}: sent as it is"))
+    return what
 
 
 async def _emit_event(emitter: EventEmitter | None, event: dict[str, Any]) -> None:
