@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 187 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 39d7736b0176772566a6292857cf6120c9599b7c20f66c5fe3d03e957c517954
+# sources sha256 d92445781ccb85c14d756b1c73ccc80f94bbfce25520f324107a23033511aefe
 
 from __future__ import annotations
 
@@ -331,6 +331,16 @@ _USUAL_REASONS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionColumns:
+    """What became of the messages, by column; each has one entry a message, as ``Decision`` has."""
+
+    fates: list[Fate]
+    scores: list[float]
+    tokens: list[int]
+    reasons: list[str]
+
+
 class DecisionList(Sequence[Decision]):
     """One decision for each input message, made when it is looked at: a long chat costs nothing."""
 
@@ -374,6 +384,24 @@ class DecisionList(Sequence[Decision]):
     def sizes(self) -> Sequence[int]:
         """Tokens of each message."""
         return self._tokens
+
+    def columns(self) -> DecisionColumns:
+        """The same by column, in a fraction of the time that single decisions take."""
+        size = len(self)
+        fates = [Fate.DROPPED] * size
+        for i, fate in self._fates.items():
+            fates[i] = fate
+        reasons = [_USUAL_REASONS[fate] for fate in fates]
+        for i, reason in self._reasons.items():
+            if 0 <= i < size:
+                reasons[i] = reason
+        scores = [round(float(score), 6) for score in self._scores[:size]]
+        return DecisionColumns(
+            fates=fates,
+            scores=scores + [0.0] * (size - len(scores)),
+            tokens=[int(n) for n in self._tokens[:]],
+            reasons=reasons,
+        )
 
     def counts(self) -> dict[str, int]:
         """How many messages met each fate; fates that nobody met are left out."""
@@ -20117,8 +20145,9 @@ class _MessageSizes(Sequence[int]):
     @overload
     def __getitem__(self, index: slice) -> list[int]: ...
     def __getitem__(self, index: int | slice) -> int | list[int]:
-        places = range(len(self))[index]
-        return self._size(places) if isinstance(places, int) else [*map(self._size, places)]
+        if isinstance(index, slice):
+            return [*np.diff(self._before).tolist(), *self._newest][index]
+        return self._size(range(len(self))[index])
 
     def _size(self, place: int) -> int:
         finished = len(self._before) - 1
@@ -21904,13 +21933,13 @@ def event_record(event: RequestEvent) -> dict[str, Any]:
     Texts are cut where they are long; of a very long chat only the newest messages are told.
     """
     report = event.report
-    decisions = report.decisions[-MOST_RECORD_MESSAGES:]
+    newest = slice(-MOST_RECORD_MESSAGES, None)
+    columns = report.decisions.columns()
     reasons: dict[str, int] = {}
-    why = [reasons.setdefault(d.reason, len(reasons)) for d in decisions]
-    roles = event.roles[-MOST_RECORD_MESSAGES:]
-    letters = "".join("s" if r in SYSTEM_ROLES else ROLE_LETTERS.get(r, "o") for r in roles)
-    letters = letters if len(letters) == len(decisions) else ""
-    scores = [min(SCORE_UNITS, max(0, round(SCORE_UNITS * d.score))) for d in decisions]
+    why = [reasons.setdefault(reason, len(reasons)) for reason in columns.reasons[newest]]
+    letters = "".join(_role_letter(role) for role in event.roles[newest])
+    letters = letters if len(letters) == len(why) else ""
+    scores = [min(SCORE_UNITS, max(0, round(SCORE_UNITS * x))) for x in columns.scores[newest]]
     cut, over = report.cut, report.infeasible
     record = {
         "key": event.key,
@@ -21942,14 +21971,18 @@ def event_record(event: RequestEvent) -> dict[str, Any]:
         "ledger": dict(event.ledger),
         "milliseconds": {name: round(ms, 3) for name, ms in event.milliseconds.items()},
         "roles": letters,
-        "fates": "".join(FATE_LETTERS[d.fate] for d in decisions),
+        "fates": "".join([FATE_LETTERS[fate] for fate in columns.fates[newest]]),
         "scores": scores,
-        "tokens": [d.tokens for d in decisions],
+        "tokens": columns.tokens[newest],
         "reasons": list(reasons),
         "why": why,
         "spans": [list(span) for span in _standing_spans_of(letters, scores)],
     }
     return read_record(record) or {}
+
+
+def _role_letter(role: str) -> str:
+    return "s" if role in SYSTEM_ROLES else ROLE_LETTERS.get(role, "o")
 
 
 def _standing_spans_of(letters: str, scores: list[int]) -> list[tuple[int, int]]:

@@ -45,13 +45,13 @@ def event_record(event: RequestEvent) -> dict[str, Any]:
     Texts are cut where they are long; of a very long chat only the newest messages are told.
     """
     report = event.report
-    decisions = report.decisions[-MOST_RECORD_MESSAGES:]
+    newest = slice(-MOST_RECORD_MESSAGES, None)
+    columns = report.decisions.columns()
     reasons: dict[str, int] = {}
-    why = [reasons.setdefault(d.reason, len(reasons)) for d in decisions]
-    roles = event.roles[-MOST_RECORD_MESSAGES:]
-    letters = "".join("s" if r in SYSTEM_ROLES else ROLE_LETTERS.get(r, "o") for r in roles)
-    letters = letters if len(letters) == len(decisions) else ""
-    scores = [min(SCORE_UNITS, max(0, round(SCORE_UNITS * d.score))) for d in decisions]
+    why = [reasons.setdefault(reason, len(reasons)) for reason in columns.reasons[newest]]
+    letters = "".join(_role_letter(role) for role in event.roles[newest])
+    letters = letters if len(letters) == len(why) else ""
+    scores = [min(SCORE_UNITS, max(0, round(SCORE_UNITS * x))) for x in columns.scores[newest]]
     cut, over = report.cut, report.infeasible
     record = {
         "key": event.key,
@@ -83,14 +83,18 @@ def event_record(event: RequestEvent) -> dict[str, Any]:
         "ledger": dict(event.ledger),
         "milliseconds": {name: round(ms, 3) for name, ms in event.milliseconds.items()},
         "roles": letters,
-        "fates": "".join(FATE_LETTERS[d.fate] for d in decisions),
+        "fates": "".join([FATE_LETTERS[fate] for fate in columns.fates[newest]]),
         "scores": scores,
-        "tokens": [d.tokens for d in decisions],
+        "tokens": columns.tokens[newest],
         "reasons": list(reasons),
         "why": why,
         "spans": [list(span) for span in _standing_spans_of(letters, scores)],
     }
     return read_record(record) or {}
+
+
+def _role_letter(role: str) -> str:
+    return "s" if role in SYSTEM_ROLES else ROLE_LETTERS.get(role, "o")
 
 
 def _standing_spans_of(letters: str, scores: list[int]) -> list[tuple[int, int]]:

@@ -17,10 +17,13 @@ from eunoe import ContextOrchestrator, Conversation, Observer, TokenBudget
 from eunoe_backends import RemoteObserver
 from eunoe_backends.event_record import event_record
 from eunoe_observer import EventLog, ObserverApp
+from eunoe_web.asgi import Mounted
 from events import SECRET, event_of, secret_talk
 from served import running_app
 
 SHOTS = Path(os.environ.get("EUNOE_E2E_SHOTS") or Path(__file__).parent / "shots")
+LONG_CHAT = Path(__file__).resolve().parents[2] / "examples" / "long_chat.json"
+PICTURED = 158
 LEFT, RIGHT, UP, DOWN, HOME, TAB, ENTER = "\ue012\ue014\ue013\ue015\ue011\ue004\ue007"
 
 
@@ -151,6 +154,7 @@ def test_the_list_is_walked_by_keyboard(page: Page) -> None:
     page.says("title", "second")
     page.browser.run("document.getElementById('follow').focus()")
     page.browser.press(TAB + DOWN + DOWN + ENTER)  # from the newest chat, past its request
+    page.browser.find("//li[@class='chat'][.//b[text()='first']]//button[@class='row']")
     page.browser.press(DOWN + ENTER)
     page.says("title", "first")
 
@@ -164,6 +168,19 @@ def test_what_a_provider_reported_is_told_apart(page: Page) -> None:
     page.says("kind", "measured by the provider")
     page.says("moneynote", "Answer: 77 tokens")
     page.says("totals", "cost, measured")
+
+
+def test_below_a_path_the_page_finds_its_server(browser: Browser) -> None:
+    pytest.importorskip("uvicorn")
+    log = EventLog()
+    inner = ObserverApp(log)
+    with running_app(Mounted(ObserverApp(EventLog()), "/observe", inner)) as url:
+        browser.open(f"{url}/observe")
+        page = Page(browser, log, url)
+        page.says("empty", f'RemoteObserver("{url}/observe")')
+        page.ask(3)
+        page.says("lead", "of 2,000 tokens")
+        browser.open("about:blank")
 
 
 def test_words_of_others_stay_words(page: Page) -> None:
@@ -199,6 +216,22 @@ def test_it_fits_every_window(page: Page, scheme: str, width: int, turns: int) -
     time.sleep(0.3)
     assert not page.wide()
     page.browser.screenshot(SHOTS / f"observer-{scheme}-{width}-{turns}.png")
+
+
+def test_the_long_chat_of_the_examples(page: Page) -> None:
+    messages = json.loads(LONG_CHAT.read_text(encoding="utf-8"))
+    messages = messages["messages"] if isinstance(messages, dict) else messages
+    engine = ContextOrchestrator(TokenBudget(4000), observer=page.log)
+    points = [i + 1 for i, message in enumerate(messages) if message["role"] == "user"]
+    for stop in [point for point in points if point <= PICTURED]:
+        chat = Conversation.from_openai_messages(messages[:stop])
+        engine.process_sync(chat, model_id="gpt-4o", session_id="the bakery")
+    assert page.log.drain()
+    page.browser.resize(1100, 640)
+    page.says("title", "the bakery")
+    page.says("lead", f"whole chat of {PICTURED} messages")
+    page.browser.find("//*[@id='coursekeys'][contains(., 'budget')]")
+    page.browser.screenshot(SHOTS / "observer.png")
 
 
 def test_of_many_chats_the_newest_are_listed(page: Page) -> None:

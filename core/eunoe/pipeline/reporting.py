@@ -40,8 +40,9 @@ class _MessageSizes(Sequence[int]):
     @overload
     def __getitem__(self, index: slice) -> list[int]: ...
     def __getitem__(self, index: int | slice) -> int | list[int]:
-        places = range(len(self))[index]
-        return self._size(places) if isinstance(places, int) else [*map(self._size, places)]
+        if isinstance(index, slice):
+            return [*np.diff(self._before).tolist(), *self._newest][index]
+        return self._size(range(len(self))[index])
 
     def _size(self, place: int) -> int:
         finished = len(self._before) - 1

@@ -45,6 +45,15 @@ def test_decisions_are_a_sequence():
             made[index]
 
 
+@pytest.mark.parametrize("made", [decisions(), DecisionList([], {})])
+def test_columns_say_the_same(made):
+    columns = made.columns()
+    assert columns.fates == [d.fate for d in made]
+    assert columns.scores == [d.score for d in made]
+    assert columns.tokens == [d.tokens for d in made]
+    assert columns.reasons == [d.reason for d in made]
+
+
 def test_every_fate_has_a_reason():
     for fate in Fate:
         assert DecisionList([1], {0: fate})[0].reason
