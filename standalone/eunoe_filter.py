@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 187 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 d92445781ccb85c14d756b1c73ccc80f94bbfce25520f324107a23033511aefe
+# sources sha256 1de380d56cccd0fcaaa7a6ad0e7cb5452ca02924de5335d26fce1f9ad93270b2
 
 from __future__ import annotations
 
@@ -13096,6 +13096,9 @@ def _with_block_apart(
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.observing: Telling an observer what became of a request; nothing of it reaches the request.
 
+_FLAG_VALUE = re.compile(r"(message \d+: ![a-z_]+)=.*(: (?:allowed|it is) )", re.DOTALL)
+
+
 class StageClock:
     """The time that stages take; a stage met again adds to its time."""
 
@@ -13173,7 +13176,7 @@ def request_event(
     key: str = "",
     source: str = "",
 ) -> RequestEvent:
-    """What an observer is told of a request.
+    """What an observer is told of a request; what a user wrote as a flag's value is left out.
 
     Args:
         result: of the request.
@@ -13190,8 +13193,9 @@ def request_event(
     forecast = result.forecast if forecast is None else forecast
     if ledger is None:
         ledger = enter_requests([forecast], model_id=model_id, prices=prices)
+    warnings = tuple(_FLAG_VALUE.sub(r"\1=…\2", warning) for warning in report.warnings)
     return RequestEvent(
-        report=report,
+        report=report if warnings == report.warnings else replace(report, warnings=warnings),
         model_id=model_id or "",
         session_id=session_id,
         forecast=_forecast_figures(forecast),
@@ -13204,8 +13208,8 @@ def request_event(
     )
 
 
-def failed_event(what: str, model_id: str, session_id: str, source: str) -> RequestEvent:
-    """What an observer is told of a request that went through as it came; ``what`` says why."""
+def failed_event(said: str, model_id: str, session_id: str, source: str) -> RequestEvent:
+    """What an observer is told of a request that got no report; ``said`` is what became of it."""
     report = Report(
         decisions=DecisionList((), {}),
         tokens_before=0,
@@ -13213,7 +13217,7 @@ def failed_event(what: str, model_id: str, session_id: str, source: str) -> Requ
         budget=0,
         policy="none",
         profile="none",
-        warnings=(f"it went through as it came: {what}",),
+        warnings=(said,),
     )
     return RequestEvent(report=report, model_id=model_id, session_id=session_id, source=source)
 
@@ -22318,13 +22322,13 @@ class FilterWatch:
         except Exception as error:
             logger.warning("the observer failed: %s", type(error).__name__)
 
-    def failed(self, valves: FilterValves, what: str, model_id: str, chat: str) -> None:
-        """A request went through as it came; ``what`` says why, without text of the chat."""
+    def failed(self, valves: FilterValves, said: str, model_id: str, chat: str) -> None:
+        """A request got no report; ``said`` is what became of it, without text of the chat."""
         observer = self.observer(valves)
         if observer is None:
             return
         try:
-            observer.observe(failed_event(what, model_id, chat, OBSERVED_SOURCE))
+            observer.observe(failed_event(said, model_id, chat, OBSERVED_SOURCE))
         except Exception as error:
             logger.warning("the observer failed: %s", type(error).__name__)
 
@@ -23124,11 +23128,11 @@ class Filter:
             for event in events:
                 await _emit_event(emitter, event)
         except BudgetError as error:
+            self._tell_failed(given, valves, f"it was refused: {error}")
             raise ChatRefusedError(error.needed, error.allowed) from None
         except Exception as error:
             what = await _report_failure(error, valves, emitter)
-            chat = str((given.metadata or {}).get("chat_id") or "")
-            self._watch.failed(valves, what, str(given.body.get("model") or ""), chat)
+            self._tell_failed(given, valves, f"it went through as it came: {what}")
         return given.body
 
     def _work(
@@ -23150,6 +23154,10 @@ class Filter:
         except Exception as error:  # what was chosen is sent all the same
             logger.warning("eunoe could not tell what it did: %s", type(error).__name__)
             return outcome, []
+
+    def _tell_failed(self, given: HookArguments, valves: FilterValves, said: str) -> None:
+        chat = str((given.metadata or {}).get("chat_id") or "")
+        self._watch.failed(valves, said, str(given.body.get("model") or ""), chat)
 
     def _tell(
         self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, taken: float

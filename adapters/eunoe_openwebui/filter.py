@@ -195,11 +195,11 @@ class Filter:
             for event in events:
                 await _emit_event(emitter, event)
         except BudgetError as error:
+            self._tell_failed(given, valves, f"it was refused: {error}")
             raise ChatRefusedError(error.needed, error.allowed) from None
         except Exception as error:
             what = await _report_failure(error, valves, emitter)
-            chat = str((given.metadata or {}).get("chat_id") or "")
-            self._watch.failed(valves, what, str(given.body.get("model") or ""), chat)
+            self._tell_failed(given, valves, f"it went through as it came: {what}")
         return given.body
 
     def _work(
@@ -221,6 +221,10 @@ class Filter:
         except Exception as error:  # what was chosen is sent all the same
             logger.warning("eunoe could not tell what it did: %s", type(error).__name__)
             return outcome, []
+
+    def _tell_failed(self, given: HookArguments, valves: FilterValves, said: str) -> None:
+        chat = str((given.metadata or {}).get("chat_id") or "")
+        self._watch.failed(valves, said, str(given.body.get("model") or ""), chat)
 
     def _tell(
         self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, taken: float

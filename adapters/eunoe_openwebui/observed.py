@@ -88,12 +88,12 @@ class FilterWatch:
         except Exception as error:
             logger.warning("the observer failed: %s", type(error).__name__)
 
-    def failed(self, valves: FilterValves, what: str, model_id: str, chat: str) -> None:
-        """A request went through as it came; ``what`` says why, without text of the chat."""
+    def failed(self, valves: FilterValves, said: str, model_id: str, chat: str) -> None:
+        """A request got no report; ``said`` is what became of it, without text of the chat."""
         observer = self.observer(valves)
         if observer is None:
             return
         try:
-            observer.observe(failed_event(what, model_id, chat, OBSERVED_SOURCE))
+            observer.observe(failed_event(said, model_id, chat, OBSERVED_SOURCE))
         except Exception as error:
             logger.warning("the observer failed: %s", type(error).__name__)

@@ -190,7 +190,7 @@ class ProxyApp:
         if fitted.body != plain:
             content, incoming.headers = fitted.body, without_encoding(incoming.headers)
         if self._watch is not None:
-            self._behind(partial(self._watch.chosen, fitted.watched, kind, fitted.model))
+            self._behind(partial(self._watch.chosen, fitted.watched, kind))
         began = time.perf_counter()
         passage = await self._pass_on(incoming, send, content, fitted, wishes)
         passage.seconds = time.perf_counter() - began
@@ -234,6 +234,8 @@ class ProxyApp:
             except BudgetError as error:
                 self.metrics.count_failure("over_budget")
                 self.metrics.count_outcome("refused")
+                if self._watch is not None:
+                    self._watch.refused(error)
                 message = f"eunoe proxy: {error}"
                 code, kind = "context_length_exceeded", "invalid_request_error"
                 await send_error(send, 400, message, code, kind)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from eunoe.domain.errors import BudgetError
 from eunoe.domain.event import RequestEvent
 from eunoe.domain.log import logger
 from eunoe.domain.ports import Observer
@@ -59,18 +60,22 @@ class ProxyWatch:
         self._observer = observer
         self._telling = threading.Lock()
 
-    def chosen(self, request: WatchedRequest | None, why: str = "", model: str = "") -> None:
+    def chosen(self, request: WatchedRequest | None, why: str = "") -> None:
         """The list to send is chosen.
 
         Args:
             request: None for one that goes through as it came.
             why: it was not looked at to the end; empty if there was nothing to look at.
-            model: that was asked, if that is known.
         """
         if request is not None:
             self._tell(request)
         elif why:
-            self._hand_over(failed_event(why.replace("_", " "), model, "", _SOURCE))
+            said = f"it went through as it came: {why.replace('_', ' ')}"
+            self._hand_over(failed_event(said, "", "", _SOURCE))
+
+    def refused(self, error: BudgetError) -> None:
+        """A request cannot fit, and the operator wants that refused."""
+        self._hand_over(failed_event(f"it was refused: {error}", "", "", _SOURCE))
 
     def answered(
         self, request: WatchedRequest | None, passage: Passage, entry: Ledger | None = None

@@ -5,6 +5,7 @@ The clock is read here alone, and only where somebody observes.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +22,8 @@ from eunoe.pipeline.sent_parts import tokens_by_part
 from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.price import PriceLookup
+
+_FLAG_VALUE = re.compile(r"(message \d+: ![a-z_]+)=.*(: (?:allowed|it is) )", re.DOTALL)
 
 
 class StageClock:
@@ -100,7 +103,7 @@ def request_event(
     key: str = "",
     source: str = "",
 ) -> RequestEvent:
-    """What an observer is told of a request.
+    """What an observer is told of a request; what a user wrote as a flag's value is left out.
 
     Args:
         result: of the request.
@@ -117,8 +120,9 @@ def request_event(
     forecast = result.forecast if forecast is None else forecast
     if ledger is None:
         ledger = enter_requests([forecast], model_id=model_id, prices=prices)
+    warnings = tuple(_FLAG_VALUE.sub(r"\1=…\2", warning) for warning in report.warnings)
     return RequestEvent(
-        report=report,
+        report=report if warnings == report.warnings else replace(report, warnings=warnings),
         model_id=model_id or "",
         session_id=session_id,
         forecast=_forecast_figures(forecast),
@@ -131,8 +135,8 @@ def request_event(
     )
 
 
-def failed_event(what: str, model_id: str, session_id: str, source: str) -> RequestEvent:
-    """What an observer is told of a request that went through as it came; ``what`` says why."""
+def failed_event(said: str, model_id: str, session_id: str, source: str) -> RequestEvent:
+    """What an observer is told of a request that got no report; ``said`` is what became of it."""
     report = Report(
         decisions=DecisionList((), {}),
         tokens_before=0,
@@ -140,7 +144,7 @@ def failed_event(what: str, model_id: str, session_id: str, source: str) -> Requ
         budget=0,
         policy="none",
         profile="none",
-        warnings=(f"it went through as it came: {what}",),
+        warnings=(said,),
     )
     return RequestEvent(report=report, model_id=model_id, session_id=session_id, source=source)
 

@@ -43,6 +43,12 @@ def test_it_is_an_observer() -> None:
     assert log.details(3) is None
 
 
+def test_the_time_of_the_answer_is_not_that_of_choosing() -> None:
+    log = EventLog()
+    log.enter(record(milliseconds={"reading": 1.5, "choosing": 2.0, "answer": 900.0}))
+    assert log.news()["events"][0]["ms"] == 3.5
+
+
 def test_news_are_what_changed() -> None:
     log, told = EventLog(), []
     end = log.listen(lambda: told.append(log.news()["version"]))

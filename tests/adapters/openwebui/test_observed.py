@@ -123,6 +123,15 @@ def test_a_failure_is_told_of(
     assert (record["session"], record["fates"]) == ("c", "")
 
 
+def test_a_refusal_is_told_of(plugin: Any, page: ModelServer) -> None:
+    too_long = [{"role": "user", "content": WORDS * 2000}]
+    with pytest.raises(Exception, match="does not fit"):
+        ask(plugin, too_long, {"chat_id": "c"}, observer_url=place(page), on_overflow="refuse")
+    [record] = records_of(plugin, page)
+    assert record["warnings"][0].startswith("it was refused: ")
+    assert not any(SECRET.encode() in data for data in page.raw)
+
+
 class Notebook:
     def __init__(self, url: str) -> None:
         self.url, self.events = url, []  # type: ignore[var-annotated]

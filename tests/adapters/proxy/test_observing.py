@@ -84,6 +84,14 @@ def test_a_request_that_was_not_looked_at_says_so(upstream: Any, proxy: Any) -> 
     assert len(told.report.decisions) == 0
 
 
+def test_a_refusal_of_ours_is_told_of(upstream: Any, proxy: Any) -> None:
+    notebook = Notebook()
+    running = proxy(max_tokens=50, on_overflow="refuse", observer=notebook)
+    assert running.ask([{"role": "user", "content": "word " * 500}]).status_code == 400
+    [told] = wait_for(notebook, 1)
+    assert told.report.warnings[0].startswith("it was refused: ")
+
+
 def test_an_observer_that_fails_harms_nothing(upstream: Any, proxy: Any) -> None:
     class Broken:
         def observe(self, event: RequestEvent) -> None:

@@ -57,6 +57,17 @@ def test_an_event_holds_the_figures_of_the_request_and_no_text() -> None:
     assert SECRET not in str(event.report.to_dict())
 
 
+@pytest.mark.parametrize("flag", ["target", "policy", "weight", "pin"])
+def test_the_value_of_a_flag_is_text_of_its_user(flag: str) -> None:
+    notebook = Notebook()
+    chat = [{"role": "user", "content": f"!{flag}={SECRET}:allowed Hello."}]
+    result = process(notebook, chat)
+    (event,) = notebook.events
+    assert SECRET in result.report.warnings[0]
+    assert SECRET not in str(event.report.to_dict())
+    assert event.report.warnings[0].startswith(f"message 0: !{flag}=…: ")
+
+
 def test_what_is_sent_is_the_same_with_and_without() -> None:
     chat = make_chat(60)
     watched, alone = process(Notebook(), chat), process(None, chat)
