@@ -11,7 +11,7 @@ from eunoe.domain.errors import (
     SettingsError,
 )
 from eunoe.domain.event import RequestEvent
-from eunoe.domain.ports import Embedder, Labeller, Observer
+from eunoe.domain.ports import Embedder, EntityExtractor, Labeller, Observer, StanceJudge
 from eunoe.domain.profile import PROFILES, ProviderProfile
 from eunoe.domain.report import (
     Certificate,
@@ -48,6 +48,7 @@ __all__ = [
     "Cut",
     "Decision",
     "Embedder",
+    "EntityExtractor",
     "EunoeError",
     "Fate",
     "Labeller",
@@ -63,6 +64,7 @@ __all__ = [
     "RequestEvent",
     "Settings",
     "SettingsError",
+    "StanceJudge",
     "TokenBudget",
     "TokenTargetBudget",
     "Violation",

@@ -86,6 +86,54 @@ class Labeller(Protocol):
         ...
 
 
+class EntityExtractor(Protocol):
+    """**Protocol:** finds the names in texts: of people, things, places, files.
+
+    Synchronous and safe across threads. The same text gives the same names, and extractors of one
+    name find the same: both may be remembered by name and text for ever.
+    """
+
+    @property
+    def name(self) -> str:
+        """What extracts, model included."""
+        ...
+
+    def extract(self, texts: Sequence[str]) -> Sequence[Sequence[str]]:
+        """The names in each text, as they are written there.
+
+        Raises:
+            BackendError: the names cannot be had now.
+        """
+        ...
+
+
+class StanceJudge(Protocol):
+    """**Protocol:** says whether texts support or contradict each other, as models of NLI do.
+
+    Synchronous and safe across threads. The same pair gives the same stance, and judges of one name
+    judge alike: both may be remembered by name and pair for ever.
+    """
+
+    @property
+    def name(self) -> str:
+        """What judges, model included."""
+        ...
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> Sequence[tuple[float, float, float]]:
+        """For each pair how likely the first text supports the second, is neutral, contradicts it.
+
+        Args:
+            pairs: texts of two messages, the earlier one first.
+
+        Returns:
+            Support, neutral, contradiction, each in [0, 1]; scaled to sum 1.
+
+        Raises:
+            BackendError: the stances cannot be had now.
+        """
+        ...
+
+
 class Summarizer(Protocol):
     """**Protocol:** a model that sums up messages.
 

@@ -8,10 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eunoe.domain.ports import Embedder, Labeller, Summarizer, SummaryStore
+from eunoe.domain.ports import (
+    Embedder,
+    EntityExtractor,
+    Labeller,
+    StanceJudge,
+    Summarizer,
+    SummaryStore,
+)
 from eunoe.pipeline.embedding import HistoryEmbedder
 from eunoe.pipeline.labelling import HistoryLabeller
 from eunoe.pipeline.memory import ContentEntry
+from eunoe.pipeline.structuring import NamesDesk, StanceDesk, names_desk, stance_desk
 from eunoe.pipeline.summaries.writing import SummaryDesk, SummaryJob
 from eunoe.pipeline.transcript import PipelineMemory, Transcript
 
@@ -44,6 +52,8 @@ class Advisers:
     labeller: HistoryLabeller | None = None
     summaries: SummaryDesk | None = None
     behind: bool = True
+    names: NamesDesk | None = None
+    stances: StanceDesk | None = None
 
     def ask(
         self,
@@ -90,7 +100,7 @@ class Advisers:
             done = done and (question is None or self.embedder.embed_question(question))
         if self.labeller is not None and question is not None:
             done = self.labeller.prepare(entries, question) and done
-        return done
+        return self._find_names([*entries, *([question] if question else [])]) and done
 
     def prepare_ahead(
         self, entries: Sequence[ContentEntry], newest: Sequence[ContentEntry], chat: str
@@ -101,7 +111,13 @@ class Advisers:
             done = self.embedder.embed_all([*entries, *newest])
         if self.labeller is not None and chat:
             done = self.labeller.prepare_ahead(entries, chat) and done
-        return done
+        return self._find_names([*entries, *newest]) and done
+
+    def _find_names(self, entries: Sequence[ContentEntry]) -> bool:
+        if self.names is None:
+            return True
+        texts = [text for text in (e.meant() for e in entries) if text]
+        return self.names.opinions(texts, lambda: False, patient=True) is not None
 
     def drain(self) -> None:
         """Finish what is done after an answer."""
@@ -109,6 +125,10 @@ class Advisers:
             self.embedder.drain()
         if self.summaries is not None:
             self.summaries.drain()
+        if self.names is not None:
+            self.names.drain()
+        if self.stances is not None:
+            self.stances.drain()
 
 
 NO_ADVISERS = Advisers()
@@ -130,13 +150,17 @@ def make_advisers(
     embed_timeout: float,
     embed_behind: bool,
     label_timeout: float | None,
+    entity_extractor: EntityExtractor | None = None,
+    stance_judge: StanceJudge | None = None,
+    structure_timeout: float = 1.0,
 ) -> Advisers:
     """The advisers of an orchestrator.
 
     Raises:
         SettingsError: a time-out is not above 0.
     """
-    if embedder is None and labeller is None and summarizer is None:
+    given = (embedder, labeller, summarizer, entity_extractor, stance_judge)
+    if all(model is None for model in given):
         return NO_ADVISERS
     return Advisers(
         HistoryEmbedder(
@@ -151,4 +175,8 @@ def make_advisers(
         if summarizer is not None
         else None,
         embed_behind,
+        names_desk(entity_extractor, memory, structure_timeout)
+        if entity_extractor is not None
+        else None,
+        stance_desk(stance_judge, memory, structure_timeout) if stance_judge is not None else None,
     )

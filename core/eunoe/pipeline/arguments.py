@@ -24,6 +24,9 @@ def check_parts(
     embed_timeout: object,
     label_timeout: object,
     summarizer: object,
+    entity_extractor: object,
+    stance_judge: object,
+    structure_timeout: object,
 ) -> None:
     """The parts that an orchestrator is made of; None is always allowed, but for the timeout.
 
@@ -44,6 +47,12 @@ def check_parts(
         require_number("label_timeout", label_timeout, "seconds, 0 or above, or None")
     if summarizer is not None:
         require_members("summarizer", summarizer, ("name", "summarize"), "a Summarizer, or None")
+    if entity_extractor is not None:
+        allowed = "an EntityExtractor, or None"
+        require_members("entity_extractor", entity_extractor, ("name", "extract"), allowed)
+    if stance_judge is not None:
+        require_members("stance_judge", stance_judge, ("name", "judge"), "a StanceJudge, or None")
+    require_number("structure_timeout", structure_timeout, "seconds, above 0")
 
 
 def check_request(

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eunoe.pipeline.structuring import NamesOf
 from eunoe.pipeline.transcript import Transcript
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.cues import CUE_ANAPHOR, CUE_HISTORY
@@ -44,12 +46,18 @@ _LIFT_NUMBER = re.compile(r"\d[\d.,:/%-]*")
 
 
 def lift_by_cues(
-    transcript: Transcript, query: TextAnalysis, answer: Relevance, values: NDArray[np.float64]
+    transcript: Transcript,
+    query: TextAnalysis,
+    answer: Relevance,
+    values: NDArray[np.float64],
+    names_of: NamesOf | None = None,
 ) -> NDArray[np.float64]:
     """The relevance with what the question leaves unsaid taken into account.
 
     Args:
         values: shape (n,), in [0, 1]; returned as they are where no cue is found.
+        names_of: names in some messages that our own analysis may not find, folded; the place n
+            stands for the question.
     """
     if not values.any():
         return values
@@ -61,8 +69,8 @@ def lift_by_cues(
         history = answer.profile.cues & CUE_HISTORY or _LIFT_BEFORE.search(asked)
         lifted = _newer_first(transcript, answer, look, lifted, history=bool(history))
     if _leans_on_pronoun(query, answer):
-        lifted = _meant_by_pronoun(transcript, query, answer, lifted)
-    return _second_hop(transcript, answer, look, lifted)
+        lifted = _meant_by_pronoun(transcript, query, answer, lifted, names_of)
+    return _second_hop(transcript, answer, look, lifted, names_of)
 
 
 def _without_repeats(
@@ -118,8 +126,11 @@ def _newer_first(
 
 def _leans_on_pronoun(query: TextAnalysis, answer: Relevance) -> bool:
     """Whether a question has a pronoun and no name; the capital of "¿Cuándo" makes none."""
-    named = any(name not in WORD_QUESTIONS for name in query.entities)
-    return answer.profile.cues & CUE_ANAPHOR != 0 and not named
+    return answer.profile.cues & CUE_ANAPHOR != 0 and not _says_name(query.entities)
+
+
+def _says_name(names: Sequence[str]) -> bool:
+    return any(name not in WORD_QUESTIONS for name in names)
 
 
 def _meant_by_pronoun(
@@ -127,6 +138,7 @@ def _meant_by_pronoun(
     query: TextAnalysis,
     answer: Relevance,
     values: NDArray[np.float64],
+    names_of: NamesOf | None,
 ) -> NDArray[np.float64]:
     """Raise what says most of the question and names what the pronoun may stand for.
 
@@ -136,10 +148,16 @@ def _meant_by_pronoun(
     """
     size = len(values)
     turns = transcript.turn_of_message.view()[:size].tolist()
-    recent = _recent_entities(transcript, turns)
+    places = _recent_places(turns)
+    recent = dict.fromkeys(n for i in places for n in transcript.entries[i].analysed().entities)
+    if names_of is not None:
+        *found, asked_names = names_of([*places, size])
+        if _says_name(asked_names):
+            return values
+        recent.update(dict.fromkeys(name for names in found for name in names))
     if not recent:
         return values
-    mentions = _mentions_of(transcript, recent, size)
+    mentions = _mentions_of(transcript, list(recent), size)
     weights = ghost_weights(query.asked, (), mentions, turns)
     asked = dict(answer.profile.weights)
     least = _LIFT_MOST_OF_IT * sum(asked.values())
@@ -173,13 +191,10 @@ def _raised(value: float, factor: float) -> float:
     return odds / (1.0 + odds)
 
 
-def _recent_entities(transcript: Transcript, turns: Sequence[int]) -> list[str]:
-    found: dict[str, None] = {}
-    for i in range(len(turns) - 1, -1, -1):
-        if turns[-1] - turns[i] >= GHOST_TURNS:
-            break
-        found.update(dict.fromkeys(transcript.entries[i].analysed().entities))
-    return list(found)
+def _recent_places(turns: Sequence[int]) -> list[int]:
+    """The messages of the last few turns, the newest first."""
+    newest = range(len(turns) - 1, -1, -1)
+    return list(takewhile(lambda i: turns[-1] - turns[i] < GHOST_TURNS, newest))
 
 
 def _second_hop(
@@ -187,6 +202,7 @@ def _second_hop(
     answer: Relevance,
     look: NDArray[np.int64],
     values: NDArray[np.float64],
+    names_of: NamesOf | None,
 ) -> NDArray[np.float64]:
     """Raise the message that a rare word ties to the best one, where neither holds all by itself.
 
@@ -207,34 +223,54 @@ def _second_hop(
     if not seeds:
         return values
     lifted = values.copy()
-    for seed, place in _tied_by_rare_words(transcript, seeds, weights, size):
+    ties = _ties_by_rare_words(transcript, list(seeds), weights, size)
+    if names_of is not None:
+        ties += _ties_by_names(transcript, seeds, names_of(list(seeds)), size)
+    for seed, place in _chains(transcript, seeds, weights, ties):
         lifted[place] = max(
             lifted[place], min(0.9 * values[seed], _raised(values[place], _LIFT_CHAIN))
         )
     return lifted
 
 
-def _tied_by_rare_words(
-    transcript: Transcript,
-    seeds: Mapping[int, set[str]],
-    weights: Mapping[str, float],
-    size: int,
-) -> list[tuple[int, int]]:
-    """Seeds, each with a short message that shares a rare word and holds what it lacks.
-
-    Together they hold nearly all of the question: two messages that only share a name are no chain.
-    """
+def _ties_by_rare_words(
+    transcript: Transcript, seeds: Sequence[int], weights: Mapping[str, float], size: int
+) -> list[tuple[int, list[int]]]:
+    """Seeds, each with the messages that share a rare word that the question lacks."""
     pairs = [
         (seed, term)
         for seed in seeds
         for term in transcript.entries[seed].analysed().terms
         if term not in weights
     ]
+    holders = transcript.index.rare_holders([term for _, term in pairs], size, _LIFT_RARE)
+    return [(seed, holders.get(term, [])) for seed, term in pairs]
+
+
+def _ties_by_names(
+    transcript: Transcript, seeds: Mapping[int, object], names: Sequence[Sequence[str]], size: int
+) -> list[tuple[int, list[int]]]:
+    """Seeds, each with the messages that hold the words of a name of theirs, if few do."""
+    pairs = [(seed, name) for seed, held in zip(seeds, names, strict=True) for name in held]
+    mentions = _mentions_of(transcript, list(dict.fromkeys(name for _, name in pairs)), size)
+    tied = [(seed, mentions[name]) for seed, name in pairs]
+    return [(seed, places) for seed, places in tied if len(places) <= _LIFT_RARE]
+
+
+def _chains(
+    transcript: Transcript,
+    seeds: Mapping[int, set[str]],
+    weights: Mapping[str, float],
+    ties: Sequence[tuple[int, Sequence[int]]],
+) -> list[tuple[int, int]]:
+    """Seeds, each with a short message that is tied to it and holds what it lacks.
+
+    Together they hold nearly all of the question: two messages that only share a name are no chain.
+    """
     found: list[tuple[int, int]] = []
     least = _LIFT_ALL_OF_IT * sum(weights.values())
-    holders = transcript.index.rare_holders([term for _, term in pairs], size, _LIFT_RARE)
-    for seed, term in pairs:
-        for place in holders.get(term, ()):
+    for seed, places in ties:
+        for place in places:
             other = transcript.entries[place].analysed()
             added = (weights.keys() & set(other.terms)) - seeds[seed]
             if place == seed or not added or other.length > _LIFT_SHORT:

@@ -12,8 +12,10 @@ from eunoe.domain.checking import require_choice, require_number
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.ports import (
     Embedder,
+    EntityExtractor,
     Labeller,
     Observer,
+    StanceJudge,
     Summarizer,
     SummaryStore,
     TokenCounter,
@@ -68,6 +70,10 @@ class ContextOrchestrator:
             head of the window once it is there.
         summary_store: shares summaries with other workers.
         observer: is told of each request that is answered; never changes or fails one.
+        entity_extractor: finds names beside those of our own analysis, for what "it" or "the file"
+            may stand for and for the walk of ``lethe``.
+        stance_judge: says which messages contradict each other, for the walk of ``lethe``.
+        structure_timeout: seconds that a request waits for either.
 
     Raises:
         SettingsError: a setting is not allowed.
@@ -92,10 +98,22 @@ class ContextOrchestrator:
         summarizer: Summarizer | None = None,
         summary_store: SummaryStore | None = None,
         observer: Observer | None = None,
+        entity_extractor: EntityExtractor | None = None,
+        stance_judge: StanceJudge | None = None,
+        structure_timeout: float = 1.0,
     ) -> None:
         require_choice("on_overflow", on_overflow, OVERFLOW_CHOICES)
         check_parts(
-            budget, settings, token_counter, flag_cap, embed_timeout, label_timeout, summarizer
+            budget,
+            settings,
+            token_counter,
+            flag_cap,
+            embed_timeout,
+            label_timeout,
+            summarizer,
+            entity_extractor,
+            stance_judge,
+            structure_timeout,
         )
         self.budget: Budget = budget if budget is not None else TokenBudget()
         self.settings = settings if settings is not None else Settings()
@@ -114,8 +132,10 @@ class ContextOrchestrator:
             embed_timeout=embed_timeout,
             embed_behind=embed_behind,
             label_timeout=label_timeout,
+            entity_extractor=entity_extractor,
+            stance_judge=stance_judge,
+            structure_timeout=structure_timeout,
         )
-
         self._desk = None if observer is None else ObserverDesk(observer, self.prices)
 
     async def process(

@@ -94,7 +94,7 @@ def score_history(request: Request) -> Scored:
         labels=advice.labels,
         ahead=advice.ahead,
     )
-    lifted = lift_by_cues(request.transcript, query, answer, answer.values)
+    lifted = lift_by_cues(request.transcript, query, answer, answer.values, request.namer)
     values = adjust_by_settings(request, lifted)
     return Scored(weigh_by_flags(request, values), answer)
 

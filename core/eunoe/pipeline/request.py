@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from eunoe.domain.atom import Atom
@@ -17,6 +17,15 @@ from eunoe.pipeline.advice import NO_ADVISERS, Advisers
 from eunoe.pipeline.flag_reading import ReadFlags
 from eunoe.pipeline.line_counts import by_lines
 from eunoe.pipeline.memory import ContentEntry, ContentMemory, count_entries
+from eunoe.pipeline.opinion_desk import Asked, OpinionDesk, Said
+from eunoe.pipeline.structuring import (
+    NAMES_MISSING,
+    STANCES_MISSING,
+    NamesDesk,
+    NamesOf,
+    StanceDesk,
+    StancesOf,
+)
 from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.pipeline.transcript import (
     LIST_FRAMING,
@@ -27,6 +36,7 @@ from eunoe.pipeline.transcript import (
 )
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.scoring import TextAnalysis, analyse_text, without_boilerplate
+from eunoe.stages.structure.stance import Stance
 from eunoe.stages.window import Timeline
 
 LIST_TOKENS = LIST_FRAMING
@@ -117,6 +127,54 @@ class Request:
         openings = self.transcript.turns.view()[-_HABIT_TURNS:]
         before = [self.messages[int(i)] for i in openings]
         return without_boilerplate(text, [m.text for m in before if m.role == "user"])
+
+    @property
+    def namer(self) -> NamesOf | None:
+        """Says which names an extractor finds in some messages; None without one.
+
+        The place after the finished messages stands for the question. Where the extractor fails or
+        is late, no names are found in any.
+        """
+        desk = self.advisers.names
+        return None if desk is None else partial(self._names_of, desk)
+
+    def _names_of(self, desk: NamesDesk, places: Sequence[int]) -> list[tuple[str, ...]]:
+        texts = [self._shown(i) for i in places]
+        said = self._said(desk, [text for text in texts if text], NAMES_MISSING)
+        return [said.get(text, ()) for text in texts]
+
+    @property
+    def judge(self) -> StancesOf | None:
+        """Says what a judge makes of pairs of messages, places as above; None without one.
+
+        Where the judge fails or is late, nothing is known of any pair.
+        """
+        desk = self.advisers.stances
+        return None if desk is None else partial(self._stances_of, desk)
+
+    def _stances_of(
+        self, desk: StanceDesk, pairs: Sequence[tuple[int, int]]
+    ) -> list[Stance | None]:
+        texts = [(self._shown(i), self._shown(k)) for i, k in pairs]
+        said = self._said(desk, [pair for pair in texts if all(pair)], STANCES_MISSING)
+        return [said.get(pair) for pair in texts]
+
+    def _said(
+        self, desk: OpinionDesk[Asked, Said], asked: list[Asked], missing: str
+    ) -> dict[Asked, Said]:
+        """What a model says of contents; nothing once it was late in this request."""
+        found = desk.opinions(asked, self.expired) if missing not in self.notes else []
+        if found is None:
+            self.notes.append(missing)
+        return dict(zip(asked, found, strict=True)) if found else {}
+
+    def _shown(self, place: int) -> str:
+        """What a model is shown of a finished message, or of the question at the place after."""
+        if place < self.turn_start:
+            return self.entries[place].meant()
+        if self.question is None or self.query is None:
+            return ""
+        return self.query.body if self.from_template else self.entries[self.question].meant()
 
     @cached_property
     def current_atoms(self) -> list[Atom]:

@@ -25,6 +25,7 @@ from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.live_values import ValueRows
 from eunoe.stages.scoring.term_rows import TermRows
 from eunoe.stages.scoring.vectors import VectorTable
+from eunoe.stages.structure.stance import Stance
 from eunoe.stages.window import Timeline, WaterMarks
 
 _CHECK_EVERY = 64
@@ -271,6 +272,8 @@ class PipelineMemory:
         self.vectors: OpinionMemory[NDArray[np.float32]] = OpinionMemory(max_bytes // 2)
         self.labels: OpinionMemory[float] = OpinionMemory(max_bytes // 16)
         self.summaries: OpinionMemory[str] = OpinionMemory(max_bytes // 16)
+        self.names: OpinionMemory[tuple[str, ...]] = OpinionMemory(max_bytes // 16)
+        self.stances: OpinionMemory[Stance] = OpinionMemory(max_bytes // 16)
 
     def contents(self, counted_by: str) -> ContentMemory:
         """The facts of contents as a counter counts them; others have facts of their own."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.domain.report import Certificate
+from eunoe.pipeline.structuring import NamesOf, StancesOf
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.lexical import question_cosine, smooth_frequency, unit_weights
 from eunoe.stages.scoring.term_rows import TermMatrix
@@ -43,6 +44,9 @@ class PresetChat:
         max_candidates: atoms that an expensive step looks at.
         first_sentences: the first sentence of some messages; empty where it is all of the message.
         count_batch: tokens of some texts.
+        find_names: names that an extractor finds in some messages, folded; None without one. The
+            place n stands for the question.
+        judge: stances of some pairs of messages, None where nothing is known; None without a judge.
     """
 
     analyses: Sequence[TextAnalysis]
@@ -65,6 +69,8 @@ class PresetChat:
     max_candidates: int = 500
     first_sentences: Callable[[Sequence[int]], list[str]] = lambda places: [""] * len(places)
     count_batch: Callable[[Sequence[str]], Sequence[int]] = lambda texts: [len(t) for t in texts]
+    find_names: NamesOf | None = None
+    judge: StancesOf | None = None
 
     @property
     def size(self) -> int:
@@ -111,6 +117,15 @@ class PresetChat:
         joined = self.matrix.joined(self.turn)
         idf = smooth_frequency(joined)
         return question_cosine(joined, unit_weights(joined, idf), idf, self.asked)
+
+    @cached_property
+    def entities(self) -> list[tuple[str, ...]]:
+        """Entities of each message and, last, of the question; an extractor's after our own."""
+        own = [analysis.entities for analysis in (*self.analyses, self.query)]
+        if self.find_names is None:
+            return own
+        found = self.find_names(range(self.size + 1))
+        return [tuple(dict.fromkeys((*a, *b))) for a, b in zip(own, found, strict=True)]
 
     @cached_property
     def turn_base(self) -> FloatColumn:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from eunoe.pipeline.presets.chat import FloatColumn, PlaceColumn, PresetChat
@@ -16,11 +18,14 @@ from eunoe.stages.structure.graph import (
     MessageGraph,
 )
 from eunoe.stages.structure.pagerank import seed_weights
+from eunoe.stages.structure.stance import Stance, stance_strength
 
 WALK_POOL = 256
 """Messages among which likeness ties are looked for, those nearest to the question."""
 WALK_NEIGHBOURS = 8
 WALK_LIKE = 0.1
+WALK_JUDGED = 64
+"""Pairs of messages of which a judge is asked at a time, at most."""
 WALK_RARE = 64
 """Mentions above which an entity tells messages apart no more."""
 
@@ -69,8 +74,8 @@ def walk_graph(chat: PresetChat) -> MessageGraph:
 def tie_mentions(graph: MessageGraph, chat: PresetChat) -> None:
     """Tie messages, and the question, to the entities that some but not many of them mention."""
     mentions: dict[str, list[int]] = {}
-    for i, analysis in enumerate((*chat.analyses, chat.query)):
-        for name in analysis.entities:
+    for i, names in enumerate(chat.entities):
+        for name in names:
             mentions.setdefault(name, []).append(i)
     for name, places in mentions.items():
         if 2 <= len(places) <= WALK_RARE:
@@ -82,11 +87,20 @@ def tie_mentions(graph: MessageGraph, chat: PresetChat) -> None:
 def tie_likeness(graph: MessageGraph, chat: PresetChat) -> None:
     """Tie the messages nearest to the question to each other, and the nearest ones to it.
 
-    Strength ``(1 + cosine)/2``: without a judgement of stance that is all the kernel says (H5).
+    Strength ``(1 + cosine)/2``, or with what a judge says of the two, if there is one (H5).
     """
+    ties = likeness_ties(chat)
+    stances = judged_ties(chat, ties)
+    for one, other, cosine in ties:
+        kappa = stance_strength(normal_cosine(cosine), stances.get((one, other)))
+        graph.tie(one, other, EDGE_SIMILAR, kappa)
+
+
+def likeness_ties(chat: PresetChat) -> list[tuple[int, int, float]]:
+    """Pairs of messages, or of a message and the question, the earlier first, with their cosine."""
     pool = nearest_messages(chat, WALK_POOL)
     if not pool.size:
-        return
+        return []
     rows = chat.matrix.picked(pool)
     near = knn_similarity(
         rows.indptr,
@@ -95,14 +109,26 @@ def tie_likeness(graph: MessageGraph, chat: PresetChat) -> None:
         count=WALK_NEIGHBOURS,
         floor=WALK_LIKE,
     )
+    ties: list[tuple[int, int, float]] = []
     for j in range(pool.size):
         for e in range(int(near.indptr[j]), int(near.indptr[j + 1])):
             k = int(near.indices[e])
             if k > j:
-                kappa = normal_cosine(float(near.values[e]))
-                graph.tie(int(pool[j]), int(pool[k]), EDGE_SIMILAR, kappa)
-    for i in nearest_messages(chat, WALK_NEIGHBOURS).tolist():
-        graph.tie(i, chat.size, EDGE_SIMILAR, normal_cosine(float(chat.cosine[i])))
+                ties.append((int(pool[j]), int(pool[k]), float(near.values[e])))
+    nearest = nearest_messages(chat, WALK_NEIGHBOURS).tolist()
+    return ties + [(i, chat.size, float(chat.cosine[i])) for i in nearest]
+
+
+def judged_ties(
+    chat: PresetChat, ties: Sequence[tuple[int, int, float]]
+) -> dict[tuple[int, int], Stance]:
+    """What a judge says of some pairs: those with the question, then the most alike."""
+    if chat.judge is None:
+        return {}
+    order = sorted(ties, key=lambda tie: (tie[1] != chat.size, -tie[2], tie[:2]))
+    pairs = [(one, other) for one, other, _ in order[:WALK_JUDGED]]
+    said = zip(pairs, chat.judge(pairs), strict=True)
+    return {pair: stance for pair, stance in said if stance is not None}
 
 
 def nearest_messages(chat: PresetChat, count: int) -> PlaceColumn:

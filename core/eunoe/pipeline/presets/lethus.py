@@ -23,7 +23,6 @@ import numpy as np
 
 from eunoe.pipeline.presets.chat import FloatColumn, PlaceColumn, PresetChat, PresetPlan
 from eunoe.pipeline.presets.spans import plan_spans
-from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.cues import CUE_RECALL
 from eunoe.stages.scoring.profile import cues_of
 from eunoe.stages.structure.ghost import ghost_weights
@@ -51,9 +50,9 @@ def plan_lethus(chat: PresetChat) -> PresetPlan | None:
 
 def lethus_wave(chat: PresetChat) -> FloatColumn:
     """Relevance of each turn, at least 0, shape (turns,)."""
-    everywhere = entity_mentions(chat.analyses)
+    everywhere = entity_mentions(chat.entities[:-1])
     mentions = {n: places for n, places in everywhere.items() if len(places) <= LETHUS_RARE}
-    named = [name for name in chat.query.entities if name in everywhere]
+    named = [name for name in chat.entities[-1] if name in everywhere]
     wave = chat.turn_cosine * word_lift(chat)
     if named:
         wave[lifted_turns(chat, named, mentions)] *= LETHUS_BOOST
@@ -65,11 +64,11 @@ def lethus_wave(chat: PresetChat) -> FloatColumn:
     return np.asarray(wave * age_decay(age, rate=LETHUS_RATE, floor=LETHUS_DECAY_FLOOR, off=off))
 
 
-def entity_mentions(analyses: Sequence[TextAnalysis]) -> dict[str, list[int]]:
+def entity_mentions(entities: Sequence[Sequence[str]]) -> dict[str, list[int]]:
     """Which messages mention each entity, ascending."""
     found: dict[str, list[int]] = {}
-    for i, analysis in enumerate(analyses):
-        for name in analysis.entities:
+    for i, names in enumerate(entities):
+        for name in names:
             found.setdefault(name, []).append(i)
     return found
 
@@ -84,7 +83,7 @@ def lifted_turns(
     linked = dict.fromkeys(named)
     for name in named:
         for i in mentions.get(name, ()):
-            linked.update(dict.fromkeys(chat.analyses[i].entities))
+            linked.update(dict.fromkeys(chat.entities[i]))
     places = [i for name in linked for i in mentions.get(name, ())]
     return np.unique(chat.turn[np.array(places, dtype=np.int64)])
 

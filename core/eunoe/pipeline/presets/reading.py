@@ -81,6 +81,8 @@ def read_preset_chat(
         max_candidates=settings.max_candidates,
         first_sentences=partial(first_sentences, request),
         count_batch=request.counter.count_batch,
+        find_names=request.namer,
+        judge=request.judge,
     )
 
 

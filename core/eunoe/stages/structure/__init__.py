@@ -6,7 +6,6 @@ from eunoe.stages.structure.blend import (
     direct_share,
     normal_cosine,
     normal_entropy,
-    stance_kernel,
 )
 from eunoe.stages.structure.ghost import entity_type, ghost_weights, points_away, resolve_anaphor
 from eunoe.stages.structure.graph import MessageGraph, build_graph
@@ -15,6 +14,13 @@ from eunoe.stages.structure.pagerank import (
     personalised_pagerank,
     seed_weights,
     transition_weights,
+)
+from eunoe.stages.structure.stance import (
+    Stance,
+    stance_confidence,
+    stance_kernel,
+    stance_of,
+    stance_strength,
 )
 from eunoe.stages.structure.supersede import discount_superseded, stated_values, superseded
 from eunoe.stages.structure.waveform import (
@@ -27,6 +33,7 @@ from eunoe.stages.structure.waveform import (
 
 __all__ = [
     "MessageGraph",
+    "Stance",
     "age_decay",
     "blend_rank",
     "budget_pressure",
@@ -45,7 +52,10 @@ __all__ = [
     "points_away",
     "resolve_anaphor",
     "seed_weights",
+    "stance_confidence",
     "stance_kernel",
+    "stance_of",
+    "stance_strength",
     "standing_spans",
     "stated_values",
     "superseded",

@@ -18,24 +18,6 @@ def normal_cosine(cosine: float) -> float:
     return (1.0 + min(1.0, max(-1.0, cosine))) / 2.0
 
 
-def stance_kernel(
-    similarity: float, support: float, contradiction: float, confidence: float
-) -> float:
-    """Edge strength from similarity and stance (H5).
-
-    ``c h + (1-c) sim (1-contra)`` with ``h = support (1-contra)``: a contradiction weakens both
-    terms, without confidence only similarity counts.
-
-    Args:
-        similarity: In [0, 1].
-        support: Probability that one text supports the other.
-        contradiction: Probability that it contradicts it.
-        confidence: Trust in the two, in [0, 1].
-    """
-    held = support * (1.0 - contradiction)
-    return confidence * held + (1.0 - confidence) * similarity * (1.0 - contradiction)
-
-
 def normal_entropy(weights: NDArray[np.float64]) -> float:
     """``-sum p ln p / ln n`` of weights >= 0 in [0, 1]; 0 for fewer than two (H8)."""
     total = float(weights.sum())

@@ -4,12 +4,16 @@ import numpy as np
 import pytest
 
 from eunoe.pipeline.presets.lethe_walk import (
+    WALK_JUDGED,
     goal_alignment,
+    judged_ties,
+    likeness_ties,
     nearest_messages,
     walk_graph,
     walk_rank,
 )
 from eunoe.stages.structure.graph import EDGE_MENTION, EDGE_NEXT, EDGE_SIMILAR, EDGE_TOOL
+from eunoe.stages.structure.stance import Stance
 from preset_chats import asked, preset_chat, talk
 
 
@@ -47,6 +51,53 @@ def test_shared_entities_tie_messages_and_the_question():
     node = graph.entities["app.py"]
     assert {(0, node, 1.0), (2, node, 1.0), (3, node, 1.0)} <= ties(graph, EDGE_MENTION)
     assert "db.py" not in graph.entities
+
+
+def test_names_that_an_extractor_finds_tie_like_our_own():
+    lines = asked("see acme", "sun", "acme db.py")
+    found = [("acme",), (), ("acme", "db.py"), ("acme",)]
+    chat = preset_chat(lines, "open acme", find_names=lambda places: [found[i] for i in places])
+    graph = walk_graph(chat)
+    node = graph.entities["acme"]
+    assert ties(graph, EDGE_MENTION) == {(0, node, 1.0), (2, node, 1.0), (3, node, 1.0)}
+    assert walk_graph(preset_chat(lines, "open acme")).entities == {}
+
+
+def test_a_stance_weakens_or_strengthens_likeness():
+    lines = asked("dog lamp", "cloud", "dog sun", "moon", "dog river")
+    said = {(0, 2): Stance(0.0, 0.0, 1.0), (2, 4): Stance(1.0, 0.0, 0.0), (0, 5): None}
+    plain = preset_chat(lines, "dog")
+    judged = preset_chat(lines, "dog", judge=lambda pairs: [said.get(pair) for pair in pairs])
+    before = {tie[:2]: tie[2] for tie in ties(walk_graph(plain), EDGE_SIMILAR)}
+    after = {tie[:2]: tie[2] for tie in ties(walk_graph(judged), EDGE_SIMILAR)}
+    assert after == {**before, (0, 2): 0.0, (2, 4): 1.0}
+    assert 0.5 < before[0, 2] < 1.0
+
+
+def test_what_contradicts_the_best_message_is_reached_less():
+    lines = asked("dog lamp", "cloud", "dog sun", "moon", "tree", "hat", "river")
+    said = {(0, 2): Stance(0.0, 0.1, 0.9)}
+    plain = preset_chat(lines, "dog lamp")
+    judged = preset_chat(lines, "dog lamp", judge=lambda pairs: [said.get(p) for p in pairs])
+    before, after = (walk_rank(chat, goal_alignment(chat)) for chat in (plain, judged))
+    assert after[2] < before[2]
+
+
+def test_few_pairs_are_judged_those_with_the_question_first():
+    lines = asked(*[f"dog w{i % 5}" for i in range(60)])
+    pairs = []
+    chat = preset_chat(lines, "dog")
+    chat_with = preset_chat(lines, "dog", judge=lambda some: [pairs.append(p) for p in some])
+    found = likeness_ties(chat)
+    assert len(found) > WALK_JUDGED
+    assert judged_ties(chat, found) == judged_ties(chat_with, found) == {}
+    assert len(pairs) == WALK_JUDGED
+    with_question = [pair for pair in pairs if pair[1] == 60]
+    assert pairs[: len(with_question)] == with_question
+    assert len(with_question) == len([tie for tie in found if tie[1] == 60])
+    cosine = {tie[:2]: tie[2] for tie in found}
+    rest = [cosine[pair] for pair in pairs[len(with_question) :]]
+    assert rest == sorted(rest, reverse=True)
 
 
 def test_likeness_ties_the_nearest_to_each_other_and_to_the_question():

@@ -48,7 +48,7 @@ NAMED = asked(
 
 def test_named_entities_and_what_is_linked_to_them():
     chat = preset_chat(NAMED, "open config.yaml")
-    mentions = entity_mentions(chat.analyses)
+    mentions = entity_mentions(chat.entities[:-1])
     assert {"config.yaml", "api_key"} <= set(mentions)
     assert lifted_turns(chat, ["config.yaml"], mentions).tolist() == [0, 2, 3]
     assert lifted_turns(chat, ["api_key"], mentions).tolist() == [0, 2, 3]
@@ -64,7 +64,7 @@ def test_the_lift_by_hand():
 def test_a_pronoun_means_what_was_named_last():
     lines = asked("cloud", "look at app.py and db.py", "sun", "lamp")
     chat = preset_chat(lines, "change it")
-    mentions = entity_mentions(chat.analyses)
+    mentions = entity_mentions(chat.entities[:-1])
     ghost = dict.fromkeys(mentions, 0.9**2)
     by_turn = meant_matches(chat, ghost, mentions)
     assert by_turn.tolist() == pytest.approx([0, 0.81 * len(mentions), 0, 0])
@@ -79,13 +79,13 @@ def test_a_pronoun_means_what_was_named_last():
 def test_three_matches_at_most():
     lines = asked("a1.py b1.py c1.py d1.py e1.py", "sun")
     chat = preset_chat(lines, "change it")
-    mentions = entity_mentions(chat.analyses)
+    mentions = entity_mentions(chat.entities[:-1])
     assert meant_matches(chat, dict.fromkeys(mentions, 1.0), mentions).tolist() == [3.0, 0.0]
 
 
 def test_entities_named_everywhere_are_no_entities():
     chat = preset_chat(asked(*["see app.py"] * 65), "app.py")
-    mentions = entity_mentions(chat.analyses)
+    mentions = entity_mentions(chat.entities[:-1])
     assert len(mentions["app.py"]) == 65
     assert lifted_turns(chat, ["app.py"], {}).tolist() == []
     plain = chat.turn_cosine * (0.5 + 0.5 * 0.98 ** np.arange(64, -1, -1))
@@ -95,3 +95,18 @@ def test_entities_named_everywhere_are_no_entities():
 def test_a_question_that_names_something_means_nothing_else():
     lines = asked("Berta likes tea", "look at app.py", "sun")
     assert lethus_wave(preset_chat(lines, "does Berta like it"))[1] == 0.0
+
+
+def test_names_that_an_extractor_finds_are_lifted_and_meant():
+    lines = asked("cloud", "look at acme", "sun", "lamp")
+    found = [(), ("acme",), (), ()]
+
+    def with_names(question, *names):
+        said = [*found, names]
+        return preset_chat(lines, question, find_names=lambda places: [said[i] for i in places])
+
+    assert not lethus_wave(preset_chat(lines, "change it")).any()
+    wave = lethus_wave(with_names("change it"))
+    assert wave[1] == pytest.approx(0.35 * 0.9**2 * (0.5 + 0.5 * 0.98**2))
+    plain = lethus_wave(preset_chat(lines, "open acme"))
+    assert lethus_wave(with_names("open acme", "acme"))[1] == pytest.approx(1.2 * plain[1])

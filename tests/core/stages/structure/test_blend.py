@@ -7,26 +7,11 @@ from eunoe.stages.structure.blend import (
     direct_share,
     normal_cosine,
     normal_entropy,
-    stance_kernel,
 )
 
 
 def test_normal_cosine():
     assert [normal_cosine(x) for x in (-2.0, -1.0, 0.0, 1.0)] == [0.0, 0.0, 0.5, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("args", "value"),
-    [
-        ((0.8, 0.0, 0.0, 0.0), 0.8),
-        ((0.8, 0.0, 0.5, 0.0), 0.4),
-        ((0.8, 1.0, 0.0, 1.0), 1.0),
-        ((0.8, 0.6, 0.5, 0.5), 0.35),
-        ((0.8, 0.6, 1.0, 0.5), 0.0),
-    ],
-)
-def test_stance_kernel(args, value):
-    assert stance_kernel(*args) == pytest.approx(value)
 
 
 def test_entropy():
