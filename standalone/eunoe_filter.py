@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 187 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 1de380d56cccd0fcaaa7a6ad0e7cb5452ca02924de5335d26fce1f9ad93270b2
+# Made of 190 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 6a80df9d0cbda9c54b495f456f11fed944ef25a7d5566b6abb72f84b087ea7cd
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache, partial
 from hashlib import blake2b
-from itertools import accumulate, compress, count, groupby, islice, pairwise, repeat
+from itertools import accumulate, compress, count, groupby, islice, pairwise, repeat, takewhile
 from json import dumps
 from json.encoder import encode_basestring, encode_basestring_ascii
-from math import log, sqrt
+from math import isfinite, log, sqrt
 from operator import mul
 from pathlib import Path
 from types import MappingProxyType
@@ -1072,6 +1072,54 @@ class Labeller(Protocol):
 
         Raises:
             BackendError: the labels cannot be had now.
+        """
+        ...
+
+
+class EntityExtractor(Protocol):
+    """**Protocol:** finds the names in texts: of people, things, places, files.
+
+    Synchronous and safe across threads. The same text gives the same names, and extractors of one
+    name find the same: both may be remembered by name and text for ever.
+    """
+
+    @property
+    def name(self) -> str:
+        """What extracts, model included."""
+        ...
+
+    def extract(self, texts: Sequence[str]) -> Sequence[Sequence[str]]:
+        """The names in each text, as they are written there.
+
+        Raises:
+            BackendError: the names cannot be had now.
+        """
+        ...
+
+
+class StanceJudge(Protocol):
+    """**Protocol:** says whether texts support or contradict each other, as models of NLI do.
+
+    Synchronous and safe across threads. The same pair gives the same stance, and judges of one name
+    judge alike: both may be remembered by name and pair for ever.
+    """
+
+    @property
+    def name(self) -> str:
+        """What judges, model included."""
+        ...
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> Sequence[tuple[float, float, float]]:
+        """For each pair how likely the first text supports the second, is neutral, contradicts it.
+
+        Args:
+            pairs: texts of two messages, the earlier one first.
+
+        Returns:
+            Support, neutral, contradiction, each in [0, 1]; scaled to sum 1.
+
+        Raises:
+            BackendError: the stances cannot be had now.
         """
         ...
 
@@ -5791,6 +5839,90 @@ class TermRows:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.structure.stance: How strongly two texts are tied where a judge says that one supports or contradicts the other.
+
+class Stance(NamedTuple):
+    """Probabilities, each in [0, 1], sum 1, that one text supports another, or contradicts it.
+
+    Attributes:
+        support: It follows from it.
+        neutral: It says nothing of it.
+        contradiction: They cannot both hold.
+    """
+
+    support: float
+    neutral: float
+    contradiction: float
+
+
+def stance_of(values: Sequence[float]) -> Stance:
+    """A stance from what a judge says, scaled so that the three sum to 1.
+
+    Args:
+        values: Support, neutral, contradiction, each in [0, 1].
+
+    Raises:
+        TypeError: They are no numbers.
+        ValueError: They are not three, out of range, or all 0.
+    """
+    numbers = [float(value) for value in values]
+    good = len(numbers) == 3 and all(isfinite(x) and 0.0 <= x <= 1.0 for x in numbers)
+    total = sum(numbers) if good else 0.0
+    if total <= 0.0:
+        raise ValueError(f"stance is {numbers!r}, allowed: three numbers in [0, 1], not all 0")
+    return Stance(*(x / total for x in numbers))
+
+
+def stance_kernel(
+    similarity: float, support: float, contradiction: float, confidence: float
+) -> float:
+    """Edge strength from similarity and stance, in [0, 1].
+
+    ``c h + (1-c) sim (1-contra)`` with ``h = support (1-contra)``: a contradiction weakens both
+    terms, without confidence only similarity counts.
+
+    Args:
+        similarity: In [0, 1].
+        support: Probability that one text supports the other.
+        contradiction: Probability that it contradicts it.
+        confidence: Trust in the two, in [0, 1].
+
+    Source of formula: H5, the kernel of Lethe's SIMILAR_TO edges, reconstructed from its prose.
+    """
+    held = support * (1.0 - contradiction)
+    return confidence * held + (1.0 - confidence) * similarity * (1.0 - contradiction)
+
+
+def stance_confidence(stance: Stance) -> float:
+    """How far a judge has decided: ``c = 1 - neutral = support + contradiction``, in [0, 1] (H5b).
+
+    The original names no source of its confidence; this one is free of further constants.
+    """
+    return min(1.0, stance.support + stance.contradiction)
+
+
+def stance_strength(similarity: float, stance: Stance | None) -> float:
+    """Strength of the tie between two similar texts, in [0, 1]: H5 with the confidence of H5b.
+
+    ``(1-contra) (support + neutral sim)``. Support enters the kernel as its share of what was
+    decided, ``support/c``: since ``c`` holds support already, support itself would count squared,
+    and a text half supported would be tied less than one of which nothing is known.
+
+    Args:
+        similarity: In [0, 1].
+        stance: None where nothing is known: then it is the similarity.
+
+    Note:
+        Contradiction never raises it, support never lowers it, whatever they grow at the cost of.
+    """
+    if stance is None:
+        return similarity
+    confidence = stance_confidence(stance)
+    share = min(1.0, stance.support / confidence) if confidence > 0.0 else 0.0
+    return stance_kernel(similarity, share, stance.contradiction, confidence)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.window: Where the recent window begins: a pure function of the history, found by replaying its requests.
 
 IntArray = NDArray[np.int64]
@@ -6241,6 +6373,8 @@ class PipelineMemory:
         self.vectors: OpinionMemory[NDArray[np.float32]] = OpinionMemory(max_bytes // 2)
         self.labels: OpinionMemory[float] = OpinionMemory(max_bytes // 16)
         self.summaries: OpinionMemory[str] = OpinionMemory(max_bytes // 16)
+        self.names: OpinionMemory[tuple[str, ...]] = OpinionMemory(max_bytes // 16)
+        self.stances: OpinionMemory[Stance] = OpinionMemory(max_bytes // 16)
 
     def contents(self, counted_by: str) -> ContentMemory:
         """The facts of contents as a counter counts them; others have facts of their own."""
@@ -6602,6 +6736,231 @@ class HistoryLabeller:
             if label is not None:
                 out[i] = label
         return out if bool(np.isfinite(out).any()) else None
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.opinion_desk: A model that is asked for what it makes of contents, within a time limit, and remembered.
+
+Asked = TypeVar("Asked", bound=Hashable)
+Said = TypeVar("Said")
+
+DESK_BATCH = 64
+DESK_WAITS = (5.0, 30.0, 120.0)
+"""Seconds to leave a model alone after its first fault in a row, the second, all further."""
+
+_DESK_MOST_WAITING = 20_000
+_DESK_LOOKS = 0.02
+"""Seconds between two looks at a deadline."""
+
+
+class OpinionDesk(Generic[Asked, Said]):
+    """Asks in a thread of its own, so that a late model holds no request up. Never raises.
+
+    What was asked in vain for lack of time is still answered behind the request, for the next one;
+    what was asked last comes first. Safe across threads.
+
+    Args:
+        name: of the model, under which its opinions are remembered.
+        ask: the model: one answer for each of some contents.
+        read: turns an answer into an opinion and the bytes that it takes with its content; what it
+            raises is a fault of the model.
+        memory: where opinions are kept, by the name and the content.
+        what: what the model does, for the log.
+        timeout: seconds that a request waits, above 0.
+        clock: seconds, rising.
+
+    Raises:
+        SettingsError: the time-out is not above 0.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        ask: Callable[[Sequence[Asked]], Sequence[Any]],
+        read: Callable[[Asked, Any], tuple[Said, int]],
+        memory: OpinionMemory[Said],
+        *,
+        what: str,
+        timeout: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not 0 < timeout < float("inf"):
+            raise SettingsError("structure_timeout", timeout, "seconds, above 0, finite")
+        self._name, self._ask, self._read, self._memory = name, ask, read, memory
+        self._what, self._timeout, self._clock = what, timeout, clock
+        self._waiting: dict[Asked, None] = {}
+        self._working = False
+        self._faults = 0
+        self._faults_in_a_row = 0
+        self._closed_until = -float("inf")
+        self._change = threading.Condition()
+
+    def opinions(
+        self, asked: Sequence[Asked], expired: Callable[[], bool], *, patient: bool = False
+    ) -> list[Said] | None:
+        """What the model says of each content.
+
+        Args:
+            asked: the contents; those known already cost a look each.
+            expired: whether the time of the request is over.
+            patient: wait for as long as it takes.
+
+        Returns:
+            One opinion for each, or None if some could not be had in time.
+        """
+        found = self._known(asked)
+        if len(found) == len(asked):
+            return found
+        missing = [a for a in dict.fromkeys(asked) if self._memory.get((self._name, a)) is None]
+        if not self._answered(missing, expired, float("inf") if patient else self._timeout):
+            return None
+        found = self._known(asked)
+        return found if len(found) == len(asked) else None
+
+    def drain(self) -> None:
+        """Wait until nothing is left to be asked."""
+        with self._change:
+            self._change.wait_for(lambda: not self._working)
+
+    def _known(self, asked: Sequence[Asked]) -> list[Said]:
+        said = (self._memory.get((self._name, a)) for a in asked)
+        return [s for s in said if s is not None]
+
+    def _answered(self, missing: list[Asked], expired: Callable[[], bool], timeout: float) -> bool:
+        """Have contents asked about; False where the time is over before, or the model fails."""
+        until = self._clock() + timeout
+        with self._change:
+            if self._clock() < self._closed_until or expired():
+                return False
+            faults = self._faults
+            for content in missing:
+                if len(self._waiting) >= _DESK_MOST_WAITING:
+                    return False  # the next request asks again
+                self._waiting[content] = None
+            if self._waiting and not self._working:
+                self._working = True
+                threading.Thread(target=self._work, name="eunoe-opinions", daemon=True).start()
+            while missing := [content for content in missing if content in self._waiting]:
+                left = until - self._clock()
+                if left <= 0 or expired():
+                    return False
+                self._change.wait(min(left, _DESK_LOOKS))
+            return self._faults == faults
+
+    def _work(self) -> None:
+        while True:
+            with self._change:
+                batch = list(islice(reversed(self._waiting), DESK_BATCH))[::-1]
+                if not batch:
+                    self._working = False
+                    self._change.notify_all()
+                    return
+            good = self._ask_for(batch)
+            with self._change:
+                for content in batch if good else list(self._waiting):
+                    self._waiting.pop(content, None)
+                self._change.notify_all()
+
+    def _ask_for(self, batch: list[Asked]) -> bool:
+        """Ask for opinions and remember them; False after a fault."""
+        try:
+            answers = list(self._ask(batch))
+            read = [self._read(a, said) for a, said in zip(batch, answers, strict=True)]
+        except Exception as error:  # whatever it is, requests go on without
+            self._note_fault(error)
+            return False
+        for content, (said, size) in zip(batch, read, strict=True):
+            self._memory.put((self._name, content), said, size)
+        with self._change:
+            self._faults_in_a_row = 0
+        return True
+
+    def _note_fault(self, error: Exception) -> None:
+        with self._change:
+            wait = DESK_WAITS[min(self._faults_in_a_row, len(DESK_WAITS) - 1)]
+            self._faults += 1
+            self._faults_in_a_row += 1
+            self._closed_until = self._clock() + wait
+        kind = type(error).__name__
+        logger.warning("%s failed (%s): not asked for %g s", self._what, kind, wait)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.structuring: What others say of the ties between messages: names in them, and whether two contradict.
+
+NamesDesk = OpinionDesk[str, tuple[str, ...]]
+StanceDesk = OpinionDesk[tuple[str, str], Stance]
+NamesOf = Callable[[Sequence[int]], Sequence[tuple[str, ...]]]
+"""Names in the messages at some places, folded."""
+StancesOf = Callable[[Sequence[tuple[int, int]]], Sequence[Stance | None]]
+"""Stances of the messages at pairs of places; None where nothing is known."""
+
+NAMES_MISSING = "the entity extractor did not answer in time: our own analysis alone finds names"
+STANCES_MISSING = "the stance judge did not answer in time: likeness alone ties messages"
+
+_NAMES_MOST = 256
+_NAMES_OVERHEAD_BYTES = 200
+_STANCE_OVERHEAD_BYTES = 300
+
+
+def names_desk(extractor: EntityExtractor, memory: PipelineMemory, timeout: float) -> NamesDesk:
+    """Where an extractor is asked for the names in texts.
+
+    Raises:
+        SettingsError: the time-out is not above 0.
+    """
+    return OpinionDesk(
+        extractor.name,
+        extractor.extract,
+        read_names,
+        memory.names,
+        what="Entity extraction",
+        timeout=timeout,
+    )
+
+
+def stance_desk(judge: StanceJudge, memory: PipelineMemory, timeout: float) -> StanceDesk:
+    """Where a judge is asked whether texts support or contradict each other.
+
+    Raises:
+        SettingsError: the time-out is not above 0.
+    """
+    return OpinionDesk(
+        judge.name,
+        judge.judge,
+        _read_stance,
+        memory.stances,
+        what="Judging stance",
+        timeout=timeout,
+    )
+
+
+def read_names(text: str, said: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """The names of a text, folded as our own are, each once, 256 at most; and their bytes.
+
+    Raises:
+        TypeError: they are no list of texts.
+    """
+    if isinstance(said, str) or not all(isinstance(name, str) for name in said):
+        raise TypeError("names of a text are a list of texts")
+    folded = dict.fromkeys(fold_name(name) for name in said)
+    names = tuple([name for name in folded if len(name) > 1][:_NAMES_MOST])
+    return names, 2 * (len(text) + sum(map(len, names))) + _NAMES_OVERHEAD_BYTES
+
+
+def fold_name(name: str) -> str:
+    """A name that others found, folded as our own are; empty if it says nothing.
+
+    Case, accents and a genitive s are folded, signs between words and stop words at either end
+    left out: "the Acme Corp's" becomes "acme corp".
+    """
+    entries = look_up_words(split_words(name))
+    said = [i for i, (terms, _, _) in enumerate(entries) if terms]
+    return " ".join([word for _, _, word in entries[said[0] : said[-1] + 1]]) if said else ""
+
+
+def _read_stance(pair: tuple[str, str], said: Any) -> tuple[Stance, int]:
+    return stance_of(said), 2 * (len(pair[0]) + len(pair[1])) + _STANCE_OVERHEAD_BYTES
 
 
 # --------------------------------------------------------------------------------------------------
@@ -8613,6 +8972,8 @@ class Advisers:
     labeller: HistoryLabeller | None = None
     summaries: SummaryDesk | None = None
     behind: bool = True
+    names: NamesDesk | None = None
+    stances: StanceDesk | None = None
 
     def ask(
         self,
@@ -8659,7 +9020,7 @@ class Advisers:
             done = done and (question is None or self.embedder.embed_question(question))
         if self.labeller is not None and question is not None:
             done = self.labeller.prepare(entries, question) and done
-        return done
+        return self._find_names([*entries, *([question] if question else [])]) and done
 
     def prepare_ahead(
         self, entries: Sequence[ContentEntry], newest: Sequence[ContentEntry], chat: str
@@ -8670,7 +9031,13 @@ class Advisers:
             done = self.embedder.embed_all([*entries, *newest])
         if self.labeller is not None and chat:
             done = self.labeller.prepare_ahead(entries, chat) and done
-        return done
+        return self._find_names([*entries, *newest]) and done
+
+    def _find_names(self, entries: Sequence[ContentEntry]) -> bool:
+        if self.names is None:
+            return True
+        texts = [text for text in (e.meant() for e in entries) if text]
+        return self.names.opinions(texts, lambda: False, patient=True) is not None
 
     def drain(self) -> None:
         """Finish what is done after an answer."""
@@ -8678,6 +9045,10 @@ class Advisers:
             self.embedder.drain()
         if self.summaries is not None:
             self.summaries.drain()
+        if self.names is not None:
+            self.names.drain()
+        if self.stances is not None:
+            self.stances.drain()
 
 
 NO_ADVISERS = Advisers()
@@ -8699,13 +9070,17 @@ def make_advisers(
     embed_timeout: float,
     embed_behind: bool,
     label_timeout: float | None,
+    entity_extractor: EntityExtractor | None = None,
+    stance_judge: StanceJudge | None = None,
+    structure_timeout: float = 1.0,
 ) -> Advisers:
     """The advisers of an orchestrator.
 
     Raises:
         SettingsError: a time-out is not above 0.
     """
-    if embedder is None and labeller is None and summarizer is None:
+    given = (embedder, labeller, summarizer, entity_extractor, stance_judge)
+    if all(model is None for model in given):
         return NO_ADVISERS
     return Advisers(
         HistoryEmbedder(
@@ -8720,6 +9095,10 @@ def make_advisers(
         if summarizer is not None
         else None,
         embed_behind,
+        names_desk(entity_extractor, memory, structure_timeout)
+        if entity_extractor is not None
+        else None,
+        stance_desk(stance_judge, memory, structure_timeout) if stance_judge is not None else None,
     )
 
 
@@ -10241,6 +10620,54 @@ class Request:
         openings = self.transcript.turns.view()[-_HABIT_TURNS:]
         before = [self.messages[int(i)] for i in openings]
         return without_boilerplate(text, [m.text for m in before if m.role == "user"])
+
+    @property
+    def namer(self) -> NamesOf | None:
+        """Says which names an extractor finds in some messages; None without one.
+
+        The place after the finished messages stands for the question. Where the extractor fails or
+        is late, no names are found in any.
+        """
+        desk = self.advisers.names
+        return None if desk is None else partial(self._names_of, desk)
+
+    def _names_of(self, desk: NamesDesk, places: Sequence[int]) -> list[tuple[str, ...]]:
+        texts = [self._shown(i) for i in places]
+        said = self._said(desk, [text for text in texts if text], NAMES_MISSING)
+        return [said.get(text, ()) for text in texts]
+
+    @property
+    def judge(self) -> StancesOf | None:
+        """Says what a judge makes of pairs of messages, places as above; None without one.
+
+        Where the judge fails or is late, nothing is known of any pair.
+        """
+        desk = self.advisers.stances
+        return None if desk is None else partial(self._stances_of, desk)
+
+    def _stances_of(
+        self, desk: StanceDesk, pairs: Sequence[tuple[int, int]]
+    ) -> list[Stance | None]:
+        texts = [(self._shown(i), self._shown(k)) for i, k in pairs]
+        said = self._said(desk, [pair for pair in texts if all(pair)], STANCES_MISSING)
+        return [said.get(pair) for pair in texts]
+
+    def _said(
+        self, desk: OpinionDesk[Asked, Said], asked: list[Asked], missing: str
+    ) -> dict[Asked, Said]:
+        """What a model says of contents; nothing once it was late in this request."""
+        found = desk.opinions(asked, self.expired) if missing not in self.notes else []
+        if found is None:
+            self.notes.append(missing)
+        return dict(zip(asked, found, strict=True)) if found else {}
+
+    def _shown(self, place: int) -> str:
+        """What a model is shown of a finished message, or of the question at the place after."""
+        if place < self.turn_start:
+            return self.entries[place].meant()
+        if self.question is None or self.query is None:
+            return ""
+        return self.query.body if self.from_template else self.entries[self.question].meant()
 
     @cached_property
     def current_atoms(self) -> list[Atom]:
@@ -16351,12 +16778,18 @@ _LIFT_NUMBER = re.compile(r"\d[\d.,:/%-]*")
 
 
 def lift_by_cues(
-    transcript: Transcript, query: TextAnalysis, answer: Relevance, values: NDArray[np.float64]
+    transcript: Transcript,
+    query: TextAnalysis,
+    answer: Relevance,
+    values: NDArray[np.float64],
+    names_of: NamesOf | None = None,
 ) -> NDArray[np.float64]:
     """The relevance with what the question leaves unsaid taken into account.
 
     Args:
         values: shape (n,), in [0, 1]; returned as they are where no cue is found.
+        names_of: names in some messages that our own analysis may not find, folded; the place n
+            stands for the question.
     """
     if not values.any():
         return values
@@ -16368,8 +16801,8 @@ def lift_by_cues(
         history = answer.profile.cues & CUE_HISTORY or _LIFT_BEFORE.search(asked)
         lifted = _newer_first(transcript, answer, look, lifted, history=bool(history))
     if _leans_on_pronoun(query, answer):
-        lifted = _meant_by_pronoun(transcript, query, answer, lifted)
-    return _second_hop(transcript, answer, look, lifted)
+        lifted = _meant_by_pronoun(transcript, query, answer, lifted, names_of)
+    return _second_hop(transcript, answer, look, lifted, names_of)
 
 
 def _without_repeats(
@@ -16425,8 +16858,11 @@ def _newer_first(
 
 def _leans_on_pronoun(query: TextAnalysis, answer: Relevance) -> bool:
     """Whether a question has a pronoun and no name; the capital of "¿Cuándo" makes none."""
-    named = any(name not in WORD_QUESTIONS for name in query.entities)
-    return answer.profile.cues & CUE_ANAPHOR != 0 and not named
+    return answer.profile.cues & CUE_ANAPHOR != 0 and not _says_name(query.entities)
+
+
+def _says_name(names: Sequence[str]) -> bool:
+    return any(name not in WORD_QUESTIONS for name in names)
 
 
 def _meant_by_pronoun(
@@ -16434,6 +16870,7 @@ def _meant_by_pronoun(
     query: TextAnalysis,
     answer: Relevance,
     values: NDArray[np.float64],
+    names_of: NamesOf | None,
 ) -> NDArray[np.float64]:
     """Raise what says most of the question and names what the pronoun may stand for.
 
@@ -16443,10 +16880,16 @@ def _meant_by_pronoun(
     """
     size = len(values)
     turns = transcript.turn_of_message.view()[:size].tolist()
-    recent = _recent_entities(transcript, turns)
+    places = _recent_places(turns)
+    recent = dict.fromkeys(n for i in places for n in transcript.entries[i].analysed().entities)
+    if names_of is not None:
+        *found, asked_names = names_of([*places, size])
+        if _says_name(asked_names):
+            return values
+        recent.update(dict.fromkeys(name for names in found for name in names))
     if not recent:
         return values
-    mentions = _mentions_of(transcript, recent, size)
+    mentions = _mentions_of(transcript, list(recent), size)
     weights = ghost_weights(query.asked, (), mentions, turns)
     asked = dict(answer.profile.weights)
     least = _LIFT_MOST_OF_IT * sum(asked.values())
@@ -16480,13 +16923,10 @@ def _raised(value: float, factor: float) -> float:
     return odds / (1.0 + odds)
 
 
-def _recent_entities(transcript: Transcript, turns: Sequence[int]) -> list[str]:
-    found: dict[str, None] = {}
-    for i in range(len(turns) - 1, -1, -1):
-        if turns[-1] - turns[i] >= GHOST_TURNS:
-            break
-        found.update(dict.fromkeys(transcript.entries[i].analysed().entities))
-    return list(found)
+def _recent_places(turns: Sequence[int]) -> list[int]:
+    """The messages of the last few turns, the newest first."""
+    newest = range(len(turns) - 1, -1, -1)
+    return list(takewhile(lambda i: turns[-1] - turns[i] < GHOST_TURNS, newest))
 
 
 def _second_hop(
@@ -16494,6 +16934,7 @@ def _second_hop(
     answer: Relevance,
     look: NDArray[np.int64],
     values: NDArray[np.float64],
+    names_of: NamesOf | None,
 ) -> NDArray[np.float64]:
     """Raise the message that a rare word ties to the best one, where neither holds all by itself.
 
@@ -16514,34 +16955,54 @@ def _second_hop(
     if not seeds:
         return values
     lifted = values.copy()
-    for seed, place in _tied_by_rare_words(transcript, seeds, weights, size):
+    ties = _ties_by_rare_words(transcript, list(seeds), weights, size)
+    if names_of is not None:
+        ties += _ties_by_names(transcript, seeds, names_of(list(seeds)), size)
+    for seed, place in _chains(transcript, seeds, weights, ties):
         lifted[place] = max(
             lifted[place], min(0.9 * values[seed], _raised(values[place], _LIFT_CHAIN))
         )
     return lifted
 
 
-def _tied_by_rare_words(
-    transcript: Transcript,
-    seeds: Mapping[int, set[str]],
-    weights: Mapping[str, float],
-    size: int,
-) -> list[tuple[int, int]]:
-    """Seeds, each with a short message that shares a rare word and holds what it lacks.
-
-    Together they hold nearly all of the question: two messages that only share a name are no chain.
-    """
+def _ties_by_rare_words(
+    transcript: Transcript, seeds: Sequence[int], weights: Mapping[str, float], size: int
+) -> list[tuple[int, list[int]]]:
+    """Seeds, each with the messages that share a rare word that the question lacks."""
     pairs = [
         (seed, term)
         for seed in seeds
         for term in transcript.entries[seed].analysed().terms
         if term not in weights
     ]
+    holders = transcript.index.rare_holders([term for _, term in pairs], size, _LIFT_RARE)
+    return [(seed, holders.get(term, [])) for seed, term in pairs]
+
+
+def _ties_by_names(
+    transcript: Transcript, seeds: Mapping[int, object], names: Sequence[Sequence[str]], size: int
+) -> list[tuple[int, list[int]]]:
+    """Seeds, each with the messages that hold the words of a name of theirs, if few do."""
+    pairs = [(seed, name) for seed, held in zip(seeds, names, strict=True) for name in held]
+    mentions = _mentions_of(transcript, list(dict.fromkeys(name for _, name in pairs)), size)
+    tied = [(seed, mentions[name]) for seed, name in pairs]
+    return [(seed, places) for seed, places in tied if len(places) <= _LIFT_RARE]
+
+
+def _chains(
+    transcript: Transcript,
+    seeds: Mapping[int, set[str]],
+    weights: Mapping[str, float],
+    ties: Sequence[tuple[int, Sequence[int]]],
+) -> list[tuple[int, int]]:
+    """Seeds, each with a short message that is tied to it and holds what it lacks.
+
+    Together they hold nearly all of the question: two messages that only share a name are no chain.
+    """
     found: list[tuple[int, int]] = []
     least = _LIFT_ALL_OF_IT * sum(weights.values())
-    holders = transcript.index.rare_holders([term for _, term in pairs], size, _LIFT_RARE)
-    for seed, term in pairs:
-        for place in holders.get(term, ()):
+    for seed, places in ties:
+        for place in places:
             other = transcript.entries[place].analysed()
             added = (weights.keys() & set(other.terms)) - seeds[seed]
             if place == seed or not added or other.length > _LIFT_SHORT:
@@ -16667,7 +17128,7 @@ def score_history(request: Request) -> Scored:
         labels=advice.labels,
         ahead=advice.ahead,
     )
-    lifted = lift_by_cues(request.transcript, query, answer, answer.values)
+    lifted = lift_by_cues(request.transcript, query, answer, answer.values, request.namer)
     values = adjust_by_settings(request, lifted)
     return Scored(weigh_by_flags(request, values), answer)
 
@@ -17934,6 +18395,9 @@ class PresetChat:
         max_candidates: atoms that an expensive step looks at.
         first_sentences: the first sentence of some messages; empty where it is all of the message.
         count_batch: tokens of some texts.
+        find_names: names that an extractor finds in some messages, folded; None without one. The
+            place n stands for the question.
+        judge: stances of some pairs of messages, None where nothing is known; None without a judge.
     """
 
     analyses: Sequence[TextAnalysis]
@@ -17956,6 +18420,8 @@ class PresetChat:
     max_candidates: int = 500
     first_sentences: Callable[[Sequence[int]], list[str]] = lambda places: [""] * len(places)
     count_batch: Callable[[Sequence[str]], Sequence[int]] = lambda texts: [len(t) for t in texts]
+    find_names: NamesOf | None = None
+    judge: StancesOf | None = None
 
     @property
     def size(self) -> int:
@@ -18002,6 +18468,15 @@ class PresetChat:
         joined = self.matrix.joined(self.turn)
         idf = smooth_frequency(joined)
         return question_cosine(joined, unit_weights(joined, idf), idf, self.asked)
+
+    @cached_property
+    def entities(self) -> list[tuple[str, ...]]:
+        """Entities of each message and, last, of the question; an extractor's after our own."""
+        own = [analysis.entities for analysis in (*self.analyses, self.query)]
+        if self.find_names is None:
+            return own
+        found = self.find_names(range(self.size + 1))
+        return [tuple(dict.fromkeys((*a, *b))) for a, b in zip(own, found, strict=True)]
 
     @cached_property
     def turn_base(self) -> FloatColumn:
@@ -18127,6 +18602,8 @@ def read_preset_chat(
         max_candidates=settings.max_candidates,
         first_sentences=partial(first_sentences, request),
         count_batch=request.counter.count_batch,
+        find_names=request.namer,
+        judge=request.judge,
     )
 
 
@@ -18573,24 +19050,6 @@ def normal_cosine(cosine: float) -> float:
     return (1.0 + min(1.0, max(-1.0, cosine))) / 2.0
 
 
-def stance_kernel(
-    similarity: float, support: float, contradiction: float, confidence: float
-) -> float:
-    """Edge strength from similarity and stance (H5).
-
-    ``c h + (1-c) sim (1-contra)`` with ``h = support (1-contra)``: a contradiction weakens both
-    terms, without confidence only similarity counts.
-
-    Args:
-        similarity: In [0, 1].
-        support: Probability that one text supports the other.
-        contradiction: Probability that it contradicts it.
-        confidence: Trust in the two, in [0, 1].
-    """
-    held = support * (1.0 - contradiction)
-    return confidence * held + (1.0 - confidence) * similarity * (1.0 - contradiction)
-
-
 def normal_entropy(weights: NDArray[np.float64]) -> float:
     """``-sum p ln p / ln n`` of weights >= 0 in [0, 1]; 0 for fewer than two (H8)."""
     total = float(weights.sum())
@@ -18850,6 +19309,8 @@ WALK_POOL = 256
 """Messages among which likeness ties are looked for, those nearest to the question."""
 WALK_NEIGHBOURS = 8
 WALK_LIKE = 0.1
+WALK_JUDGED = 64
+"""Pairs of messages of which a judge is asked at a time, at most."""
 WALK_RARE = 64
 """Mentions above which an entity tells messages apart no more."""
 
@@ -18898,8 +19359,8 @@ def walk_graph(chat: PresetChat) -> MessageGraph:
 def tie_mentions(graph: MessageGraph, chat: PresetChat) -> None:
     """Tie messages, and the question, to the entities that some but not many of them mention."""
     mentions: dict[str, list[int]] = {}
-    for i, analysis in enumerate((*chat.analyses, chat.query)):
-        for name in analysis.entities:
+    for i, names in enumerate(chat.entities):
+        for name in names:
             mentions.setdefault(name, []).append(i)
     for name, places in mentions.items():
         if 2 <= len(places) <= WALK_RARE:
@@ -18911,11 +19372,20 @@ def tie_mentions(graph: MessageGraph, chat: PresetChat) -> None:
 def tie_likeness(graph: MessageGraph, chat: PresetChat) -> None:
     """Tie the messages nearest to the question to each other, and the nearest ones to it.
 
-    Strength ``(1 + cosine)/2``: without a judgement of stance that is all the kernel says (H5).
+    Strength ``(1 + cosine)/2``, or with what a judge says of the two, if there is one (H5).
     """
+    ties = likeness_ties(chat)
+    stances = judged_ties(chat, ties)
+    for one, other, cosine in ties:
+        kappa = stance_strength(normal_cosine(cosine), stances.get((one, other)))
+        graph.tie(one, other, EDGE_SIMILAR, kappa)
+
+
+def likeness_ties(chat: PresetChat) -> list[tuple[int, int, float]]:
+    """Pairs of messages, or of a message and the question, the earlier first, with their cosine."""
     pool = nearest_messages(chat, WALK_POOL)
     if not pool.size:
-        return
+        return []
     rows = chat.matrix.picked(pool)
     near = knn_similarity(
         rows.indptr,
@@ -18924,14 +19394,26 @@ def tie_likeness(graph: MessageGraph, chat: PresetChat) -> None:
         count=WALK_NEIGHBOURS,
         floor=WALK_LIKE,
     )
+    ties: list[tuple[int, int, float]] = []
     for j in range(pool.size):
         for e in range(int(near.indptr[j]), int(near.indptr[j + 1])):
             k = int(near.indices[e])
             if k > j:
-                kappa = normal_cosine(float(near.values[e]))
-                graph.tie(int(pool[j]), int(pool[k]), EDGE_SIMILAR, kappa)
-    for i in nearest_messages(chat, WALK_NEIGHBOURS).tolist():
-        graph.tie(i, chat.size, EDGE_SIMILAR, normal_cosine(float(chat.cosine[i])))
+                ties.append((int(pool[j]), int(pool[k]), float(near.values[e])))
+    nearest = nearest_messages(chat, WALK_NEIGHBOURS).tolist()
+    return ties + [(i, chat.size, float(chat.cosine[i])) for i in nearest]
+
+
+def judged_ties(
+    chat: PresetChat, ties: Sequence[tuple[int, int, float]]
+) -> dict[tuple[int, int], Stance]:
+    """What a judge says of some pairs: those with the question, then the most alike."""
+    if chat.judge is None:
+        return {}
+    order = sorted(ties, key=lambda tie: (tie[1] != chat.size, -tie[2], tie[:2]))
+    pairs = [(one, other) for one, other, _ in order[:WALK_JUDGED]]
+    said = zip(pairs, chat.judge(pairs), strict=True)
+    return {pair: stance for pair, stance in said if stance is not None}
 
 
 def nearest_messages(chat: PresetChat, count: int) -> PlaceColumn:
@@ -19535,9 +20017,9 @@ def plan_lethus(chat: PresetChat) -> PresetPlan | None:
 
 def lethus_wave(chat: PresetChat) -> FloatColumn:
     """Relevance of each turn, at least 0, shape (turns,)."""
-    everywhere = entity_mentions(chat.analyses)
+    everywhere = entity_mentions(chat.entities[:-1])
     mentions = {n: places for n, places in everywhere.items() if len(places) <= LETHUS_RARE}
-    named = [name for name in chat.query.entities if name in everywhere]
+    named = [name for name in chat.entities[-1] if name in everywhere]
     wave = chat.turn_cosine * word_lift(chat)
     if named:
         wave[lifted_turns(chat, named, mentions)] *= LETHUS_BOOST
@@ -19549,11 +20031,11 @@ def lethus_wave(chat: PresetChat) -> FloatColumn:
     return np.asarray(wave * age_decay(age, rate=LETHUS_RATE, floor=LETHUS_DECAY_FLOOR, off=off))
 
 
-def entity_mentions(analyses: Sequence[TextAnalysis]) -> dict[str, list[int]]:
+def entity_mentions(entities: Sequence[Sequence[str]]) -> dict[str, list[int]]:
     """Which messages mention each entity, ascending."""
     found: dict[str, list[int]] = {}
-    for i, analysis in enumerate(analyses):
-        for name in analysis.entities:
+    for i, names in enumerate(entities):
+        for name in names:
             found.setdefault(name, []).append(i)
     return found
 
@@ -19568,7 +20050,7 @@ def lifted_turns(
     linked = dict.fromkeys(named)
     for name in named:
         for i in mentions.get(name, ()):
-            linked.update(dict.fromkeys(chat.analyses[i].entities))
+            linked.update(dict.fromkeys(chat.entities[i]))
     places = [i for name in linked for i in mentions.get(name, ())]
     return np.unique(chat.turn[np.array(places, dtype=np.int64)])
 
@@ -20581,6 +21063,9 @@ def check_parts(
     embed_timeout: object,
     label_timeout: object,
     summarizer: object,
+    entity_extractor: object,
+    stance_judge: object,
+    structure_timeout: object,
 ) -> None:
     """The parts that an orchestrator is made of; None is always allowed, but for the timeout.
 
@@ -20601,6 +21086,12 @@ def check_parts(
         require_number("label_timeout", label_timeout, "seconds, 0 or above, or None")
     if summarizer is not None:
         require_members("summarizer", summarizer, ("name", "summarize"), "a Summarizer, or None")
+    if entity_extractor is not None:
+        allowed = "an EntityExtractor, or None"
+        require_members("entity_extractor", entity_extractor, ("name", "extract"), allowed)
+    if stance_judge is not None:
+        require_members("stance_judge", stance_judge, ("name", "judge"), "a StanceJudge, or None")
+    require_number("structure_timeout", structure_timeout, "seconds, above 0")
 
 
 def check_request(
@@ -20860,6 +21351,10 @@ class ContextOrchestrator:
             head of the window once it is there.
         summary_store: shares summaries with other workers.
         observer: is told of each request that is answered; never changes or fails one.
+        entity_extractor: finds names beside those of our own analysis, for what "it" or "the file"
+            may stand for and for the walk of ``lethe``.
+        stance_judge: says which messages contradict each other, for the walk of ``lethe``.
+        structure_timeout: seconds that a request waits for either.
 
     Raises:
         SettingsError: a setting is not allowed.
@@ -20884,10 +21379,22 @@ class ContextOrchestrator:
         summarizer: Summarizer | None = None,
         summary_store: SummaryStore | None = None,
         observer: Observer | None = None,
+        entity_extractor: EntityExtractor | None = None,
+        stance_judge: StanceJudge | None = None,
+        structure_timeout: float = 1.0,
     ) -> None:
         require_choice("on_overflow", on_overflow, OVERFLOW_CHOICES)
         check_parts(
-            budget, settings, token_counter, flag_cap, embed_timeout, label_timeout, summarizer
+            budget,
+            settings,
+            token_counter,
+            flag_cap,
+            embed_timeout,
+            label_timeout,
+            summarizer,
+            entity_extractor,
+            stance_judge,
+            structure_timeout,
         )
         self.budget: Budget = budget if budget is not None else TokenBudget()
         self.settings = settings if settings is not None else Settings()
@@ -20906,8 +21413,10 @@ class ContextOrchestrator:
             embed_timeout=embed_timeout,
             embed_behind=embed_behind,
             label_timeout=label_timeout,
+            entity_extractor=entity_extractor,
+            stance_judge=stance_judge,
+            structure_timeout=structure_timeout,
         )
-
         self._desk = None if observer is None else ObserverDesk(observer, self.prices)
 
     async def process(
