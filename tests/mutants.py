@@ -575,6 +575,7 @@ MUTANTS = [
             "quoted = list(quoted)",
         ),
         ("broken parts of this turn are quoted", "broken.append(atom)", "pass"),
+        ("their pictures are shown", "shown = [] if view.unshown else [", "shown = [] and ["),
         ("what is carried rides in the question", "*([] if carried else view.carried), ", ""),
         ("stubs go with their call", "and s.stands_by not in gone]", "]"),
         ("it is looked at again", "quoted += atoms  # with", "quoted += atoms; break  # with"),
@@ -709,7 +710,7 @@ MUTANTS = [
         ),
         (
             "parts of Responses lists",
-            'kind = "input_text" if "input_text" in kinds else "text"',
+            'kind = "input_text" if {"input_text", "input_image"} & kinds else "text"',
             'kind = "text"',
         ),
         (

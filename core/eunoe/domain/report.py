@@ -43,7 +43,7 @@ class Decision:
     reason: str
 
 
-_USUAL_REASONS = {
+USUAL_REASONS = {
     Fate.KEPT: "in the window",
     Fate.RECALLED: "the question needs it",
     Fate.GIST: "shortened to what matters",
@@ -66,7 +66,7 @@ class DecisionColumns:
 class DecisionList(Sequence[Decision]):
     """One decision for each input message, made when it is looked at: a long chat costs nothing."""
 
-    __slots__ = ("_fates", "_reasons", "_scores", "_tokens")
+    __slots__ = ("_fates", "_left_out", "_reasons", "_scores", "_tokens")
 
     def __init__(
         self,
@@ -74,9 +74,11 @@ class DecisionList(Sequence[Decision]):
         fates: Mapping[int, Fate],
         scores: Sequence[float] = (),
         reasons: Mapping[int, str] | None = None,
+        left_out: str = "",
     ) -> None:
         self._tokens, self._fates, self._scores = tokens, fates, scores
         self._reasons: Mapping[int, str] = reasons or {}
+        self._left_out = left_out or USUAL_REASONS[Fate.DROPPED]
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -99,8 +101,11 @@ class DecisionList(Sequence[Decision]):
             fate=fate,
             score=round(float(self._scores[i]), 6) if i < len(self._scores) else 0.0,
             tokens=int(self._tokens[i]),
-            reason=self._reasons.get(i, _USUAL_REASONS[fate]),
+            reason=self._reasons.get(i) or self._usual(fate),
         )
+
+    def _usual(self, fate: Fate) -> str:
+        return self._left_out if fate is Fate.DROPPED else USUAL_REASONS[fate]
 
     @property
     def sizes(self) -> Sequence[int]:

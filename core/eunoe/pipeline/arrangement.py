@@ -13,6 +13,7 @@ from eunoe.pipeline.slots import Slot
 from eunoe.stages.atoms import shows_results
 from eunoe.stages.quoting import Quotation, quote_block
 from eunoe.stages.validity import is_visible_turn
+from eunoe.wire.openai import media_parts
 from eunoe.wire.rewriting import merged_users, user_message, with_text_in_front
 
 OPENING_MARK = "(the assistant opens the conversation)"
@@ -124,7 +125,9 @@ class _UserPart:
         self.place = place
         self._slots = [slot]
         self._quotations: list[Quotation] = []
+        self._shown: list[Mapping[str, Any]] = []
         self._parts: list[int] = []
+        self._fates: dict[int, Fate] = {}
         self._steps: set[int] = set()
 
     def join(self, slot: Slot, steps: Sequence[Slot]) -> str:
@@ -133,15 +136,17 @@ class _UserPart:
             self._slots = [slot]
             return _BLANK_LEFT_OUT
         if not slot.whole_characters:
-            self._slots, self._quotations, self._parts = [slot], [], []
+            self._slots, self._quotations, self._shown, self._parts = [slot], [], [], []
             self._steps.clear()
             return "a user message was left out: the next one was mended and cannot be merged"
         if not steps:
             self._slots.append(slot)
             return "two user messages in a row were merged, since roles must alternate"
         earlier = [*self._slots, *steps]
+        self._fates.update(_fates_of_parts(earlier))
         self._parts += [i for s in earlier for i in s.parts]
         self._quotations += _step_quotations(earlier)
+        self._shown += _shown_of(earlier)
         self._slots = [slot]
         self._steps.clear()
         return "tool steps that never came to an answer were quoted before the next question"
@@ -166,13 +171,24 @@ class _UserPart:
             raws += [_quoted_steps(slots)] if is_step else [s.raw for s in slots]
         raw = merged_users(raws)
         if self._quotations:
-            raw = with_text_in_front(raw, quote_block(self._quotations))
+            raw = with_text_in_front(raw, quote_block(self._quotations), self._shown)
         parts = (*self._parts, *(i for s in self._slots for i in s.parts))
-        return Slot(last.index, raw, read(raw), True, last.fate, parts)
+        fates = {**self._fates, **_fates_of_parts(self._slots)}
+        return Slot(last.index, raw, read(raw), True, last.fate, parts, fates=fates)
+
+
+def _fates_of_parts(slots: Iterable[Slot]) -> dict[int, Fate]:
+    return {s.index: s.fate for s in slots if s.index is not None and s.fate is not Fate.KEPT}
 
 
 def _quoted_steps(slots: Sequence[Slot]) -> Mapping[str, Any]:
-    return user_message(quote_block(_step_quotations(slots)))
+    block = quote_block(_step_quotations(slots))
+    return with_text_in_front(user_message(""), block, _shown_of(slots))
+
+
+def _shown_of(slots: Iterable[Slot]) -> list[Mapping[str, Any]]:
+    """What is no text in some messages: it stands behind their quotation."""
+    return [part for s in slots if s.message.media for part in media_parts(s.raw)]
 
 
 def _step_quotations(slots: Iterable[Slot]) -> list[Quotation]:
@@ -208,12 +224,14 @@ def put_block(
     *,
     most_tokens: int,
     question_tokens: int,
+    shown: Sequence[Mapping[str, Any]] = (),
 ) -> list[Slot]:
     """The slots with a quoted block directly before the current question.
 
     Args:
         most_tokens: an upper bound of the block's tokens as a message; ``question_tokens`` are the
             question's.
+        shown: parts that stand behind the block, such as pictures of what is quoted.
         question: place of the question in the input; None puts the block at the end of the head.
     """
     place = next((k for k, s in enumerate(slots) if s.index == question), None)
@@ -222,13 +240,13 @@ def put_block(
         question = None
     if question is not None and profile.alternate:
         slot = slots[place]
-        raw = with_text_in_front(slot.raw, block)
+        raw = with_text_in_front(slot.raw, block, shown)
         bound = most_tokens + question_tokens
         slots[place] = Slot(
             slot.index, raw, read(raw), True, slot.fate, slot.parts, most_tokens=bound
         )
         return slots
-    raw = user_message(block)
+    raw = with_text_in_front(user_message(""), block, shown)
     slots.insert(place, Slot(None, raw, read(raw), True, Fate.RECALLED, most_tokens=most_tokens))
     return slots
 

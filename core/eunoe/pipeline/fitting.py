@@ -45,6 +45,8 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         return True
     if view.carried or view.summary is not None:
         view.summary = view.summary if view.carried else None
+        for i in [i for a in view.carried for i in a.indices]:
+            view.reasons.pop(i, None)
         view.carried = []
         view.cut = replace(view.cut, declared=True) if view.cut else None
         return True

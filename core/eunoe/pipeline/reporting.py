@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from eunoe.domain.report import DecisionList, Fate, Overrun, Report
 from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.asking import AskedRequest
+from eunoe.pipeline.fates import fates_of, reasons_of, usual_reason
 from eunoe.pipeline.request import Request
-from eunoe.pipeline.view import Built, View, fates_of
+from eunoe.pipeline.view import Built, View
 from eunoe.stages.validity import check_messages
 
 _NO_WORDS = "a flag keeps it, but its turn is cut and there are no words to quote"
@@ -70,8 +71,10 @@ def make_report(
     newest = [e.tokens for e in request.entries[request.turn_start :]]
     sizes = _MessageSizes(request.transcript.tokens_before.view(), newest)
     counter, size = request.counter, len(request.entries)
-    fates = dict.fromkeys(range(size), Fate.KEPT) if built is None else fates_of(request, built)
-    reasons = view.reasons if view is not None else {}
+    fates, reasons, left_out = dict.fromkeys(range(size), Fate.KEPT), {}, ""
+    if view is not None and built is not None:
+        fates = fates_of(request, built)
+        reasons, left_out = reasons_of(request, view, built, fates), usual_reason(view)
     lost: list[int] = []
     if request.kept_by_flag:
         lost = sorted(i for i in request.kept_by_flag if i not in fates)
@@ -81,7 +84,7 @@ def make_report(
     scored = view.scored if view is not None else None
     scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
     return Report(
-        decisions=DecisionList(sizes, fates, scores, reasons),
+        decisions=DecisionList(sizes, fates, scores, reasons, left_out),
         tokens_before=before + asked.tool_tokens,
         tokens_after=(before if built is None else built.tokens) + asked.tool_tokens,
         budget=asked.limit,

@@ -60,6 +60,11 @@ def _leave_out_broken(request: Request, view: View, built: Built) -> Built:
     lost = [a for a in request.current_atoms if built.quoted.intersection(a.indices)]
     if not lost or built.tokens <= (request.allowed or 0):
         return built
+    if any(request.messages[i].media for i in built.shown):
+        view.unshown = True
+        built = build_view(request, view)
+        if built.tokens <= (request.allowed or 0):
+            return built
     for atom in lost:
         view.left_out.add(atom.first)
         view.reasons[atom.first] = "it cannot stand in the list, and no room is left to quote it"

@@ -31,7 +31,7 @@ class Slot:
     ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
     character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
     bound of its tokens where that is known without counting; ``stands_by`` is the call that a stub
-    of ours answers.
+    of ours answers; ``fates`` are those of parts that were not kept, in a message that was merged.
     """
 
     index: int | None
@@ -43,6 +43,7 @@ class Slot:
     whole_characters: bool = True
     most_tokens: int | None = None
     stands_by: int | None = None
+    fates: Mapping[int, Fate] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -64,6 +65,7 @@ class SlotMaker:
         late: results that came in a later turn than their call: by place of the call, by id.
         short_ids: whether call ids are rewritten where the provider wants short ones.
         mended: a sentence for each repair, filled while atoms are turned.
+        reasons: why some messages do not stand in the list, filled likewise.
     """
 
     raws: Sequence[Mapping[str, Any]]
@@ -79,6 +81,7 @@ class SlotMaker:
     late: Mapping[int, Mapping[str | None, int]] = field(default_factory=dict)
     short_ids: bool = False
     mended: list[str] = field(default_factory=list)
+    reasons: dict[int, str] = field(default_factory=dict)
 
     def plain_slot(self, atom: Atom) -> Slot | None:
         """The slot of a message that no rule objects to; None if it takes a closer look."""
@@ -206,6 +209,7 @@ class SlotMaker:
             self.mended.append(f"[{i}] an empty result was given a text")
         elif blank and (message.shape.substance == 0 or not message.is_system):
             self.mended.append(f"[{i}] {a_message(message)} with nothing in it was left out")
+            self.reasons[i] = "there is nothing in it"
             return None
         value = self.read(raw) if changed else message
         return Slot(i, raw, value, changed, fate, (i,), not message.shape.half_character)

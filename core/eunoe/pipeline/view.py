@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from eunoe.domain.atom import Atom
 from eunoe.domain.message import Message
 from eunoe.domain.report import Certificate, Cut, Fate
 from eunoe.pipeline.arrangement import arrange_slots, carry_block, put_block, takes_block
+from eunoe.pipeline.quoted_order import placed_atoms
 from eunoe.pipeline.recall import Scored, most_quoted_tokens, quotation_of
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.sent_windows import SentWindow
 from eunoe.pipeline.slots import Slot, SlotMaker
 from eunoe.pipeline.summaries.showing import ShownSummary
-from eunoe.stages.placement import PlacementZones, u_shape_order, zoned_order
+from eunoe.stages.placement import PlacementZones
+from eunoe.wire.openai import media_parts
+
+_CANNOT_STAND = "it cannot stand in the list"
+_OPEN_ANSWER = "its question is not in the list"
+_NAMED_TOKENS = 6
+"""Tokens of the word that names a picture in a quotation, at most."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,6 +45,7 @@ class View:
         start: where the window begins that only grows between cuts; None without one.
         zones: who stands at the head and the tail of the quoted block, by first message; None for
             the order that the settings say.
+        unshown: pictures of what cannot stand in the list are only named.
         cut, recall_reason, certificate, truncated, warnings: for the report.
     """
 
@@ -58,6 +66,7 @@ class View:
     recall_reason: str = ""
     certificate: Certificate | None = None
     truncated: bool = False
+    unshown: bool = False
     warnings: tuple[str, ...] = ()
 
     def as_sent(self, size: int) -> SentWindow | None:
@@ -72,7 +81,8 @@ class Built:
     """A view as messages: the slots, their tokens with list framing, what was mended.
 
     ``quoted`` are the input messages in the quoted block, ``gists`` those shown in part there;
-    those before ``summed_up`` stand in the summary.
+    those before ``summed_up`` stand in the summary. ``reasons`` say why some messages do not stand
+    in place. Pictures of what is quoted and ``shown`` stand behind the block.
     """
 
     slots: list[Slot]
@@ -81,6 +91,8 @@ class Built:
     quoted: frozenset[int]
     gists: frozenset[int] = frozenset()
     summed_up: int = 0
+    reasons: Mapping[int, str] = field(default_factory=dict)
+    shown: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +104,14 @@ class InPlace:
         early: atoms that cannot stand at the head of the list, and are quoted first.
         broken: atoms of the current turn that cannot stand in any list, and are quoted last.
         mended: a sentence for each repair.
+        reasons: why some messages do not stand in place.
     """
 
     slots: Sequence[Slot]
     early: Sequence[Atom] = ()
     broken: Sequence[Atom] = ()
     mended: Sequence[str] = ()
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
 
 def stand_in_place(request: Request, view: View) -> InPlace:
@@ -120,7 +134,7 @@ def stand_in_place(request: Request, view: View) -> InPlace:
     broken: list[Atom] = []
     early: list[Atom] = []
     current = [a for a in request.current_atoms if a.first not in view.left_out]
-    atoms = unrepeated(request, [*view.in_place, *current], maker.mended)
+    atoms = unrepeated(request, [*view.in_place, *current], maker)
     behind_calls = maker.late_results_of(atoms)
     for atom in atoms:
         if atom.first in behind_calls:
@@ -134,11 +148,13 @@ def stand_in_place(request: Request, view: View) -> InPlace:
             slots += maker.slots_of(atom)
         else:
             maker.mended.append(f"[{atom.first}] left out of the list: {problem}")
+            maker.reasons.update(dict.fromkeys(atom.indices, f"{_CANNOT_STAND}: {problem}"))
             if atom.first >= request.turn_start:
                 broken.append(atom)
     if request.profile.user_first or slots:
         slots, early = _without_open_answers(request, slots)
-    return InPlace(slots=slots, early=early, broken=broken, mended=maker.mended)
+    reasons = {**maker.reasons, **{i: _OPEN_ANSWER for a in early for i in a.indices}}
+    return InPlace(slots=slots, early=early, broken=broken, mended=maker.mended, reasons=reasons)
 
 
 def build_view(request: Request, view: View, in_place: InPlace | None = None) -> Built:
@@ -156,7 +172,8 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
     summary = view.summary
     if not takes_block(slots, request.question, request.profile):
         quoted, summary = [], None
-    slots = _with_blocks(request, view, slots, quoted, carried, summary)
+    shown = [] if view.unshown else [i for a in body.broken if a in quoted for i in a.indices]
+    slots = _with_blocks(request, view, slots, quoted, carried, summary, shown)
     quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, mended)
     indices = [i for a in quoted for i in a.indices]
@@ -167,6 +184,8 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
         quoted=frozenset(indices),
         gists=frozenset([i for i in indices if i in view.gists]),
         summed_up=summary.stop if summary is not None else 0,
+        reasons=body.reasons,
+        shown=frozenset(shown),
     )
 
 
@@ -177,6 +196,7 @@ def _with_blocks(
     quoted: Sequence[Atom],
     carried: Sequence[Atom],
     summary: ShownSummary | None,
+    shown: Sequence[int],
 ) -> list[Slot]:
     """The slots with the blocks that are ours: summary and carried atoms, and what is recalled.
 
@@ -185,7 +205,9 @@ def _with_blocks(
     heads, most = [], 0
     if summary is not None:
         heads, most = [summary.block], summary.most_tokens
-    recalled = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
+    recalled = quotation_of(
+        request, placed_atoms(request, quoted, view.zones, view.scored), view.gists
+    )
     bound = most_quoted_tokens(request, quoted, recalled, view.gists) if recalled else 0
     if request.profile.alternate and heads:
         recalled, bound = "\n".join([*heads, recalled] if recalled else heads), bound + most
@@ -205,33 +227,22 @@ def _with_blocks(
     if not recalled:
         return slots
     asked = request.question
+    pictures = [part for i in shown for part in media_parts(request.raws[i])]
     return put_block(
         slots,
         asked,
         recalled,
         request.profile,
         request.read,
-        most_tokens=bound,
+        most_tokens=bound + _NAMED_TOKENS * len(pictures),
         question_tokens=0 if asked is None else request.entries[asked].tokens,
+        shown=pictures,
     )
 
 
 def _has_words(messages: Sequence[Message], atom: Atom) -> bool:
     """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
     return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
-
-
-def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:
-    """The quoted atoms as they are shown: in the policy's zones, else as the settings say."""
-    atoms = sorted(quoted, key=lambda a: a.first)
-    if view.zones is None and request.settings.placement != "u_shape":
-        return atoms
-    relevance = [view.scored.of(a) if view.scored is not None else 0.0 for a in atoms]
-    if view.zones is not None:
-        order = zoned_order(relevance, [a.first for a in atoms], view.zones)
-    else:
-        order = u_shape_order(relevance)
-    return [atoms[k] for k in order]
 
 
 def _tokens_of(request: Request, slots: list[Slot]) -> int:
@@ -254,7 +265,7 @@ def _tokens_of(request: Request, slots: list[Slot]) -> int:
     return counted + request.count([s.raw for s in bounded])
 
 
-def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> list[Atom]:
+def unrepeated(request: Request, atoms: Sequence[Atom], maker: SlotMaker) -> list[Atom]:
     """The atoms without those whose content items come again later (Responses-style lists)."""
     if not request.profile.reasoning_pairs:
         return list(atoms)
@@ -263,7 +274,8 @@ def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> li
     for atom in reversed(atoms):
         ids = [x for i in atom.indices for x in request.messages[i].shape.item_ids]
         if len(set(ids)) < len(ids) or seen.intersection(ids):
-            mended.append(f"[{atom.first}] left out: an item id comes twice in the request")
+            maker.mended.append(f"[{atom.first}] left out: an item id comes twice in the request")
+            maker.reasons.update(dict.fromkeys(atom.indices, f"{_CANNOT_STAND}: an item id twice"))
             continue
         seen.update(ids)
         kept.append(atom)
@@ -300,20 +312,3 @@ def _answers_at_head(slots: Sequence[Slot], asked: int) -> set[int]:
 
 def _all_atoms(request: Request) -> list[Atom]:
     return [*request.atoms_between(0, request.turn_start), *request.current_atoms]
-
-
-def fates_of(request: Request, built: Built) -> dict[int, Fate]:
-    """The fate of every input message that is in the output in some form."""
-    fates: dict[int, Fate] = dict.fromkeys(_summed_up(request, built), Fate.SUMMARISED)
-    fates.update(dict.fromkeys(built.quoted, Fate.RECALLED))
-    fates.update(dict.fromkeys(built.gists, Fate.GIST))
-    for slot in built.slots:
-        for i in slot.parts:
-            fates[i] = slot.fate if i == slot.index else Fate.KEPT
-    return fates
-
-
-def _summed_up(request: Request, built: Built) -> list[int]:
-    """The messages that the summary speaks of."""
-    messages = request.messages[: built.summed_up]
-    return [i for i, m in enumerate(messages) if not (m.is_system or request.dropped_by_flag(i))]

@@ -133,6 +133,20 @@ def _media_of(parts: list[Mapping[str, Any]]) -> tuple[MediaKind, ...]:
     return tuple(kinds)
 
 
+def media_parts(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The pictures, sounds and files of a message, as they came; those inside results too."""
+    content = raw.get("content")
+    found: list[Mapping[str, Any]] = []
+    for part in content if isinstance(content, list) else ():
+        if not isinstance(part, Mapping):
+            continue
+        if _block_type(part) == "tool_result":
+            found += media_parts(part)
+        elif _media_kind(part) is not None:
+            found.append(part)
+    return found
+
+
 def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
     """What a model reads of each part; calls and media are counted elsewhere."""
     pieces: list[str] = []

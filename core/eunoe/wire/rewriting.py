@@ -79,13 +79,22 @@ def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, 
     return {**raw, "content": parts}
 
 
-def with_text_in_front(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The message with a text before its own, which stays whole at the end."""
+def with_text_in_front(
+    raw: Mapping[str, Any], text: str, shown: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """The message with a text before its own, which stays whole at the end.
+
+    Args:
+        shown: parts that stand behind that text, such as pictures.
+    """
     content = raw.get("content")
-    if isinstance(content, list):
-        kinds = [p.get("type") for p in content if isinstance(p, Mapping)]
-        kind = "input_text" if "input_text" in kinds else "text"
-        return {**raw, "content": [{"type": kind, "text": text}, *content]}
+    if shown or isinstance(content, list):
+        own = content if isinstance(content, list) else []
+        kinds = {str(p.get("type")) for p in (*shown, *own) if isinstance(p, Mapping)}
+        kind = "input_text" if {"input_text", "input_image"} & kinds else "text"
+        if content and isinstance(content, str):
+            own = [{"type": kind, "text": content}]
+        return {**raw, "content": [{"type": kind, "text": text}, *shown, *own]}
     return {**raw, "content": f"{text}\n\n{content}" if content else text}
 
 

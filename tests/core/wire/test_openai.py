@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from eunoe.domain.message import ToolCall
-from eunoe.wire.openai import read_message
+from eunoe.wire.openai import media_parts, read_message
 from strategies import calling, image, part
 
 
@@ -308,4 +308,12 @@ def test_a_result_block_is_read_by_what_it_says_and_shows():
     message = read_message({"role": "user", "content": blocks})
     assert message.pieces == ("17 rows", "x")
     assert message.media == ("image",)
+    assert media_parts({"role": "user", "content": blocks}) == [shown]
     assert message.text == ""
+
+
+@pytest.mark.parametrize(
+    "content", ["text", None, [], [part("x"), "y", None, {"type": "tool_use", "id": "a"}]]
+)
+def test_text_and_calls_are_no_media(content):
+    assert media_parts({"role": "user", "content": content}) == []

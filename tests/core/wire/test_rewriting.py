@@ -98,6 +98,25 @@ def test_text_goes_in_front_and_the_rest_stays_whole(content, expected):
 
 
 @pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("old", [part("new"), PICTURE, part("old")]),
+        ("", [part("new"), PICTURE]),
+        ([PICTURE, part("old")], [part("new"), PICTURE, PICTURE, part("old")]),
+    ],
+)
+def test_what_is_shown_stands_behind_the_text_in_front(content, expected):
+    assert with_text_in_front(message(content), "new", [PICTURE]) == message(expected)
+    shown = {"type": "input_image", "image_url": "data:x"}
+    front = with_text_in_front(message("old"), "new", [shown])["content"]
+    assert front == [
+        {"type": "input_text", "text": "new"},
+        shown,
+        {"type": "input_text", "text": "old"},
+    ]
+
+
+@pytest.mark.parametrize(
     ("one", "two", "expected"),
     [
         ("a", "b", "a\n\nb"),
