@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 190 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 6a80df9d0cbda9c54b495f456f11fed944ef25a7d5566b6abb72f84b087ea7cd
+# Made of 192 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 e74ccdad85c67623650cdd549b972b9c8bf061ec1e73dfd8492e60121d0d484d
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ class Decision:
     reason: str
 
 
-_USUAL_REASONS = {
+USUAL_REASONS = {
     Fate.KEPT: "in the window",
     Fate.RECALLED: "the question needs it",
     Fate.GIST: "shortened to what matters",
@@ -344,7 +344,7 @@ class DecisionColumns:
 class DecisionList(Sequence[Decision]):
     """One decision for each input message, made when it is looked at: a long chat costs nothing."""
 
-    __slots__ = ("_fates", "_reasons", "_scores", "_tokens")
+    __slots__ = ("_fates", "_left_out", "_reasons", "_scores", "_tokens")
 
     def __init__(
         self,
@@ -352,9 +352,11 @@ class DecisionList(Sequence[Decision]):
         fates: Mapping[int, Fate],
         scores: Sequence[float] = (),
         reasons: Mapping[int, str] | None = None,
+        left_out: str = "",
     ) -> None:
         self._tokens, self._fates, self._scores = tokens, fates, scores
         self._reasons: Mapping[int, str] = reasons or {}
+        self._left_out = left_out or USUAL_REASONS[Fate.DROPPED]
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -377,8 +379,11 @@ class DecisionList(Sequence[Decision]):
             fate=fate,
             score=round(float(self._scores[i]), 6) if i < len(self._scores) else 0.0,
             tokens=int(self._tokens[i]),
-            reason=self._reasons.get(i, _USUAL_REASONS[fate]),
+            reason=self._reasons.get(i) or self._usual(fate),
         )
+
+    def _usual(self, fate: Fate) -> str:
+        return self._left_out if fate is Fate.DROPPED else USUAL_REASONS[fate]
 
     @property
     def sizes(self) -> Sequence[int]:
@@ -3308,6 +3313,20 @@ def _media_of(parts: list[Mapping[str, Any]]) -> tuple[MediaKind, ...]:
         elif (kind := _media_kind(part)) is not None:
             kinds.append(kind)
     return tuple(kinds)
+
+
+def media_parts(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The pictures, sounds and files of a message, as they came; those inside results too."""
+    content = raw.get("content")
+    found: list[Mapping[str, Any]] = []
+    for part in content if isinstance(content, list) else ():
+        if not isinstance(part, Mapping):
+            continue
+        if _block_type(part) == "tool_result":
+            found += media_parts(part)
+        elif _media_kind(part) is not None:
+            found.append(part)
+    return found
 
 
 def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -9175,13 +9194,22 @@ def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, 
     return {**raw, "content": parts}
 
 
-def with_text_in_front(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The message with a text before its own, which stays whole at the end."""
+def with_text_in_front(
+    raw: Mapping[str, Any], text: str, shown: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """The message with a text before its own, which stays whole at the end.
+
+    Args:
+        shown: parts that stand behind that text, such as pictures.
+    """
     content = raw.get("content")
-    if isinstance(content, list):
-        kinds = [p.get("type") for p in content if isinstance(p, Mapping)]
-        kind = "input_text" if "input_text" in kinds else "text"
-        return {**raw, "content": [{"type": kind, "text": text}, *content]}
+    if shown or isinstance(content, list):
+        own = content if isinstance(content, list) else []
+        kinds = {str(p.get("type")) for p in (*shown, *own) if isinstance(p, Mapping)}
+        kind = "input_text" if {"input_text", "input_image"} & kinds else "text"
+        if content and isinstance(content, str):
+            own = [{"type": kind, "text": content}]
+        return {**raw, "content": [{"type": kind, "text": text}, *shown, *own]}
     return {**raw, "content": f"{text}\n\n{content}" if content else text}
 
 
@@ -12559,7 +12587,7 @@ class Slot:
     ``parts`` are the input messages that it carries; ``whole_characters`` is False if half a
     character was replaced, so that its text is no longer the caller's; ``most_tokens`` is an upper
     bound of its tokens where that is known without counting; ``stands_by`` is the call that a stub
-    of ours answers.
+    of ours answers; ``fates`` are those of parts that were not kept, in a message that was merged.
     """
 
     index: int | None
@@ -12571,6 +12599,7 @@ class Slot:
     whole_characters: bool = True
     most_tokens: int | None = None
     stands_by: int | None = None
+    fates: Mapping[int, Fate] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -12592,6 +12621,7 @@ class SlotMaker:
         late: results that came in a later turn than their call: by place of the call, by id.
         short_ids: whether call ids are rewritten where the provider wants short ones.
         mended: a sentence for each repair, filled while atoms are turned.
+        reasons: why some messages do not stand in the list, filled likewise.
     """
 
     raws: Sequence[Mapping[str, Any]]
@@ -12607,6 +12637,7 @@ class SlotMaker:
     late: Mapping[int, Mapping[str | None, int]] = field(default_factory=dict)
     short_ids: bool = False
     mended: list[str] = field(default_factory=list)
+    reasons: dict[int, str] = field(default_factory=dict)
 
     def plain_slot(self, atom: Atom) -> Slot | None:
         """The slot of a message that no rule objects to; None if it takes a closer look."""
@@ -12734,6 +12765,7 @@ class SlotMaker:
             self.mended.append(f"[{i}] an empty result was given a text")
         elif blank and (message.shape.substance == 0 or not message.is_system):
             self.mended.append(f"[{i}] {a_message(message)} with nothing in it was left out")
+            self.reasons[i] = "there is nothing in it"
             return None
         value = self.read(raw) if changed else message
         return Slot(i, raw, value, changed, fate, (i,), not message.shape.half_character)
@@ -15858,7 +15890,9 @@ class _UserPart:
         self.place = place
         self._slots = [slot]
         self._quotations: list[Quotation] = []
+        self._shown: list[Mapping[str, Any]] = []
         self._parts: list[int] = []
+        self._fates: dict[int, Fate] = {}
         self._steps: set[int] = set()
 
     def join(self, slot: Slot, steps: Sequence[Slot]) -> str:
@@ -15867,15 +15901,17 @@ class _UserPart:
             self._slots = [slot]
             return _BLANK_LEFT_OUT
         if not slot.whole_characters:
-            self._slots, self._quotations, self._parts = [slot], [], []
+            self._slots, self._quotations, self._shown, self._parts = [slot], [], [], []
             self._steps.clear()
             return "a user message was left out: the next one was mended and cannot be merged"
         if not steps:
             self._slots.append(slot)
             return "two user messages in a row were merged, since roles must alternate"
         earlier = [*self._slots, *steps]
+        self._fates.update(_fates_of_parts(earlier))
         self._parts += [i for s in earlier for i in s.parts]
         self._quotations += _step_quotations(earlier)
+        self._shown += _shown_of(earlier)
         self._slots = [slot]
         self._steps.clear()
         return "tool steps that never came to an answer were quoted before the next question"
@@ -15900,13 +15936,24 @@ class _UserPart:
             raws += [_quoted_steps(slots)] if is_step else [s.raw for s in slots]
         raw = merged_users(raws)
         if self._quotations:
-            raw = with_text_in_front(raw, quote_block(self._quotations))
+            raw = with_text_in_front(raw, quote_block(self._quotations), self._shown)
         parts = (*self._parts, *(i for s in self._slots for i in s.parts))
-        return Slot(last.index, raw, read(raw), True, last.fate, parts)
+        fates = {**self._fates, **_fates_of_parts(self._slots)}
+        return Slot(last.index, raw, read(raw), True, last.fate, parts, fates=fates)
+
+
+def _fates_of_parts(slots: Iterable[Slot]) -> dict[int, Fate]:
+    return {s.index: s.fate for s in slots if s.index is not None and s.fate is not Fate.KEPT}
 
 
 def _quoted_steps(slots: Sequence[Slot]) -> Mapping[str, Any]:
-    return user_message(quote_block(_step_quotations(slots)))
+    block = quote_block(_step_quotations(slots))
+    return with_text_in_front(user_message(""), block, _shown_of(slots))
+
+
+def _shown_of(slots: Iterable[Slot]) -> list[Mapping[str, Any]]:
+    """What is no text in some messages: it stands behind their quotation."""
+    return [part for s in slots if s.message.media for part in media_parts(s.raw)]
 
 
 def _step_quotations(slots: Iterable[Slot]) -> list[Quotation]:
@@ -15942,12 +15989,14 @@ def put_block(
     *,
     most_tokens: int,
     question_tokens: int,
+    shown: Sequence[Mapping[str, Any]] = (),
 ) -> list[Slot]:
     """The slots with a quoted block directly before the current question.
 
     Args:
         most_tokens: an upper bound of the block's tokens as a message; ``question_tokens`` are the
             question's.
+        shown: parts that stand behind the block, such as pictures of what is quoted.
         question: place of the question in the input; None puts the block at the end of the head.
     """
     place = next((k for k, s in enumerate(slots) if s.index == question), None)
@@ -15956,13 +16005,13 @@ def put_block(
         question = None
     if question is not None and profile.alternate:
         slot = slots[place]
-        raw = with_text_in_front(slot.raw, block)
+        raw = with_text_in_front(slot.raw, block, shown)
         bound = most_tokens + question_tokens
         slots[place] = Slot(
             slot.index, raw, read(raw), True, slot.fate, slot.parts, most_tokens=bound
         )
         return slots
-    raw = user_message(block)
+    raw = with_text_in_front(user_message(""), block, shown)
     slots.insert(place, Slot(None, raw, read(raw), True, Fate.RECALLED, most_tokens=most_tokens))
     return slots
 
@@ -17352,6 +17401,71 @@ def _speaker(message: Message) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.placement: The order of the lines of a quoted block: by time, or with what matters most at both ends.
+
+@dataclass(frozen=True, slots=True)
+class PlacementZones:
+    """What stands at the head and at the tail of a block, by key; the rest stands between."""
+
+    head: frozenset[int] = frozenset()
+    tail: frozenset[int] = frozenset()
+
+
+def u_shape_order(relevance: Sequence[float]) -> list[int]:
+    """The most relevant last, the next first, the third before the last, and so on to the middle.
+
+    Args:
+        relevance: of each item, oldest first; among equals the newest counts as more relevant.
+
+    Returns:
+        Positions in order of display; by time where all are equally relevant.
+    """
+    places = range(len(relevance))
+    if len(set(relevance)) < 2:
+        return list(places)
+    ranked = sorted(places, key=lambda i: (-relevance[i], -i))
+    return ranked[1::2] + ranked[0::2][::-1]
+
+
+def zoned_order(
+    relevance: Sequence[float], keys: Sequence[int], zones: PlacementZones
+) -> list[int]:
+    """Head by time, then the rest by falling relevance (the newest among equals), tail by time.
+
+    Args:
+        relevance: of each item, oldest first.
+        keys: what the zones call each item; the head goes before the tail.
+        zones: who stands where.
+
+    Source of formula: position table of Lethe (goal and pins, evidence by rank, current task).
+    """
+    places = range(len(relevance))
+    head = [i for i in places if keys[i] in zones.head]
+    tail = [i for i in places if keys[i] in zones.tail and keys[i] not in zones.head]
+    fixed = {*head, *tail}
+    bulk = sorted((i for i in places if i not in fixed), key=lambda i: (-relevance[i], -i))
+    return [*head, *bulk, *tail]
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.quoted_order: In which order quoted messages are shown.
+
+def placed_atoms(
+    request: Request, quoted: Sequence[Atom], zones: PlacementZones | None, scored: Scored | None
+) -> list[Atom]:
+    """The quoted atoms as they are shown: in the policy's zones, else as the settings say."""
+    atoms = sorted(quoted, key=lambda a: a.first)
+    if zones is None and request.settings.placement != "u_shape":
+        return atoms
+    relevance = [scored.of(a) if scored is not None else 0.0 for a in atoms]
+    if zones is not None:
+        order = zoned_order(relevance, [a.first for a in atoms], zones)
+    else:
+        order = u_shape_order(relevance)
+    return [atoms[k] for k in order]
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.summaries.showing: Which summary a request shows, and which one should be written for a later one.
 
 _SUMMARY_MOST_SHARE = 0.15
@@ -17561,54 +17675,13 @@ def summary_chain(transcript: Transcript) -> list[bytes]:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.placement: The order of the lines of a quoted block: by time, or with what matters most at both ends.
-
-@dataclass(frozen=True, slots=True)
-class PlacementZones:
-    """What stands at the head and at the tail of a block, by key; the rest stands between."""
-
-    head: frozenset[int] = frozenset()
-    tail: frozenset[int] = frozenset()
-
-
-def u_shape_order(relevance: Sequence[float]) -> list[int]:
-    """The most relevant last, the next first, the third before the last, and so on to the middle.
-
-    Args:
-        relevance: of each item, oldest first; among equals the newest counts as more relevant.
-
-    Returns:
-        Positions in order of display; by time where all are equally relevant.
-    """
-    places = range(len(relevance))
-    if len(set(relevance)) < 2:
-        return list(places)
-    ranked = sorted(places, key=lambda i: (-relevance[i], -i))
-    return ranked[1::2] + ranked[0::2][::-1]
-
-
-def zoned_order(
-    relevance: Sequence[float], keys: Sequence[int], zones: PlacementZones
-) -> list[int]:
-    """Head by time, then the rest by falling relevance (the newest among equals), tail by time.
-
-    Args:
-        relevance: of each item, oldest first.
-        keys: what the zones call each item; the head goes before the tail.
-        zones: who stands where.
-
-    Source of formula: position table of Lethe (goal and pins, evidence by rank, current task).
-    """
-    places = range(len(relevance))
-    head = [i for i in places if keys[i] in zones.head]
-    tail = [i for i in places if keys[i] in zones.tail and keys[i] not in zones.head]
-    fixed = {*head, *tail}
-    bulk = sorted((i for i in places if i not in fixed), key=lambda i: (-relevance[i], -i))
-    return [*head, *bulk, *tail]
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.view: A view under construction: which atoms stand in place, which are quoted, and what that weighs.
+
+_CANNOT_STAND = "it cannot stand in the list"
+_OPEN_ANSWER = "its question is not in the list"
+_NAMED_TOKENS = 6
+"""Tokens of the word that names a picture in a quotation, at most."""
+
 
 @dataclass(slots=True, kw_only=True)
 class View:
@@ -17631,6 +17704,7 @@ class View:
         start: where the window begins that only grows between cuts; None without one.
         zones: who stands at the head and the tail of the quoted block, by first message; None for
             the order that the settings say.
+        unshown: pictures of what cannot stand in the list are only named.
         cut, recall_reason, certificate, truncated, warnings: for the report.
     """
 
@@ -17651,6 +17725,7 @@ class View:
     recall_reason: str = ""
     certificate: Certificate | None = None
     truncated: bool = False
+    unshown: bool = False
     warnings: tuple[str, ...] = ()
 
     def as_sent(self, size: int) -> SentWindow | None:
@@ -17665,7 +17740,8 @@ class Built:
     """A view as messages: the slots, their tokens with list framing, what was mended.
 
     ``quoted`` are the input messages in the quoted block, ``gists`` those shown in part there;
-    those before ``summed_up`` stand in the summary.
+    those before ``summed_up`` stand in the summary. ``reasons`` say why some messages do not stand
+    in place. Pictures of what is quoted and ``shown`` stand behind the block.
     """
 
     slots: list[Slot]
@@ -17674,6 +17750,8 @@ class Built:
     quoted: frozenset[int]
     gists: frozenset[int] = frozenset()
     summed_up: int = 0
+    reasons: Mapping[int, str] = field(default_factory=dict)
+    shown: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17685,12 +17763,14 @@ class InPlace:
         early: atoms that cannot stand at the head of the list, and are quoted first.
         broken: atoms of the current turn that cannot stand in any list, and are quoted last.
         mended: a sentence for each repair.
+        reasons: why some messages do not stand in place.
     """
 
     slots: Sequence[Slot]
     early: Sequence[Atom] = ()
     broken: Sequence[Atom] = ()
     mended: Sequence[str] = ()
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
 
 def stand_in_place(request: Request, view: View) -> InPlace:
@@ -17713,7 +17793,7 @@ def stand_in_place(request: Request, view: View) -> InPlace:
     broken: list[Atom] = []
     early: list[Atom] = []
     current = [a for a in request.current_atoms if a.first not in view.left_out]
-    atoms = unrepeated(request, [*view.in_place, *current], maker.mended)
+    atoms = unrepeated(request, [*view.in_place, *current], maker)
     behind_calls = maker.late_results_of(atoms)
     for atom in atoms:
         if atom.first in behind_calls:
@@ -17727,11 +17807,13 @@ def stand_in_place(request: Request, view: View) -> InPlace:
             slots += maker.slots_of(atom)
         else:
             maker.mended.append(f"[{atom.first}] left out of the list: {problem}")
+            maker.reasons.update(dict.fromkeys(atom.indices, f"{_CANNOT_STAND}: {problem}"))
             if atom.first >= request.turn_start:
                 broken.append(atom)
     if request.profile.user_first or slots:
         slots, early = _without_open_answers(request, slots)
-    return InPlace(slots=slots, early=early, broken=broken, mended=maker.mended)
+    reasons = {**maker.reasons, **{i: _OPEN_ANSWER for a in early for i in a.indices}}
+    return InPlace(slots=slots, early=early, broken=broken, mended=maker.mended, reasons=reasons)
 
 
 def build_view(request: Request, view: View, in_place: InPlace | None = None) -> Built:
@@ -17749,7 +17831,8 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
     summary = view.summary
     if not takes_block(slots, request.question, request.profile):
         quoted, summary = [], None
-    slots = _with_blocks(request, view, slots, quoted, carried, summary)
+    shown = [] if view.unshown else [i for a in body.broken if a in quoted for i in a.indices]
+    slots = _with_blocks(request, view, slots, quoted, carried, summary, shown)
     quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, mended)
     indices = [i for a in quoted for i in a.indices]
@@ -17760,6 +17843,8 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
         quoted=frozenset(indices),
         gists=frozenset([i for i in indices if i in view.gists]),
         summed_up=summary.stop if summary is not None else 0,
+        reasons=body.reasons,
+        shown=frozenset(shown),
     )
 
 
@@ -17770,6 +17855,7 @@ def _with_blocks(
     quoted: Sequence[Atom],
     carried: Sequence[Atom],
     summary: ShownSummary | None,
+    shown: Sequence[int],
 ) -> list[Slot]:
     """The slots with the blocks that are ours: summary and carried atoms, and what is recalled.
 
@@ -17778,7 +17864,9 @@ def _with_blocks(
     heads, most = [], 0
     if summary is not None:
         heads, most = [summary.block], summary.most_tokens
-    recalled = quotation_of(request, placed_atoms(request, view, quoted), view.gists)
+    recalled = quotation_of(
+        request, placed_atoms(request, quoted, view.zones, view.scored), view.gists
+    )
     bound = most_quoted_tokens(request, quoted, recalled, view.gists) if recalled else 0
     if request.profile.alternate and heads:
         recalled, bound = "\n".join([*heads, recalled] if recalled else heads), bound + most
@@ -17798,33 +17886,22 @@ def _with_blocks(
     if not recalled:
         return slots
     asked = request.question
+    pictures = [part for i in shown for part in media_parts(request.raws[i])]
     return put_block(
         slots,
         asked,
         recalled,
         request.profile,
         request.read,
-        most_tokens=bound,
+        most_tokens=bound + _NAMED_TOKENS * len(pictures),
         question_tokens=0 if asked is None else request.entries[asked].tokens,
+        shown=pictures,
     )
 
 
 def _has_words(messages: Sequence[Message], atom: Atom) -> bool:
     """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
     return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
-
-
-def placed_atoms(request: Request, view: View, quoted: Sequence[Atom]) -> list[Atom]:
-    """The quoted atoms as they are shown: in the policy's zones, else as the settings say."""
-    atoms = sorted(quoted, key=lambda a: a.first)
-    if view.zones is None and request.settings.placement != "u_shape":
-        return atoms
-    relevance = [view.scored.of(a) if view.scored is not None else 0.0 for a in atoms]
-    if view.zones is not None:
-        order = zoned_order(relevance, [a.first for a in atoms], view.zones)
-    else:
-        order = u_shape_order(relevance)
-    return [atoms[k] for k in order]
 
 
 def _tokens_of(request: Request, slots: list[Slot]) -> int:
@@ -17847,7 +17924,7 @@ def _tokens_of(request: Request, slots: list[Slot]) -> int:
     return counted + request.count([s.raw for s in bounded])
 
 
-def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> list[Atom]:
+def unrepeated(request: Request, atoms: Sequence[Atom], maker: SlotMaker) -> list[Atom]:
     """The atoms without those whose content items come again later (Responses-style lists)."""
     if not request.profile.reasoning_pairs:
         return list(atoms)
@@ -17856,7 +17933,8 @@ def unrepeated(request: Request, atoms: Sequence[Atom], mended: list[str]) -> li
     for atom in reversed(atoms):
         ids = [x for i in atom.indices for x in request.messages[i].shape.item_ids]
         if len(set(ids)) < len(ids) or seen.intersection(ids):
-            mended.append(f"[{atom.first}] left out: an item id comes twice in the request")
+            maker.mended.append(f"[{atom.first}] left out: an item id comes twice in the request")
+            maker.reasons.update(dict.fromkeys(atom.indices, f"{_CANNOT_STAND}: an item id twice"))
             continue
         seen.update(ids)
         kept.append(atom)
@@ -17893,23 +17971,6 @@ def _answers_at_head(slots: Sequence[Slot], asked: int) -> set[int]:
 
 def _all_atoms(request: Request) -> list[Atom]:
     return [*request.atoms_between(0, request.turn_start), *request.current_atoms]
-
-
-def fates_of(request: Request, built: Built) -> dict[int, Fate]:
-    """The fate of every input message that is in the output in some form."""
-    fates: dict[int, Fate] = dict.fromkeys(_summed_up(request, built), Fate.SUMMARISED)
-    fates.update(dict.fromkeys(built.quoted, Fate.RECALLED))
-    fates.update(dict.fromkeys(built.gists, Fate.GIST))
-    for slot in built.slots:
-        for i in slot.parts:
-            fates[i] = slot.fate if i == slot.index else Fate.KEPT
-    return fates
-
-
-def _summed_up(request: Request, built: Built) -> list[int]:
-    """The messages that the summary speaks of."""
-    messages = request.messages[: built.summed_up]
-    return [i for i, m in enumerate(messages) if not (m.is_system or request.dropped_by_flag(i))]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -18012,6 +18073,8 @@ def _give_way(request: Request, view: View, excess: int) -> bool:
         return True
     if view.carried or view.summary is not None:
         view.summary = view.summary if view.carried else None
+        for i in [i for a in view.carried for i in a.indices]:
+            view.reasons.pop(i, None)
         view.carried = []
         view.cut = replace(view.cut, declared=True) if view.cut else None
         return True
@@ -20604,6 +20667,56 @@ def preset_view(request: Request, name: str) -> View:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.fates: What became of each message of a request, and why.
+
+_BY_FLAG = "a flag leaves it out"
+_OTHERS_FIRST = "other messages matter more to the question"
+_BEFORE = "before the window"
+_UNSHOWN = "its pictures and files are only named"
+
+
+def fates_of(request: Request, built: Built) -> dict[int, Fate]:
+    """The fate of every input message that is in the output in some form."""
+    fates: dict[int, Fate] = dict.fromkeys(_summed_up(request, built), Fate.SUMMARISED)
+    fates.update(dict.fromkeys(built.quoted, Fate.RECALLED))
+    fates.update(dict.fromkeys(built.gists, Fate.GIST))
+    for slot in built.slots:
+        for i in slot.parts:
+            fates[i] = slot.fate if i == slot.index else slot.fates.get(i, Fate.KEPT)
+    return fates
+
+
+def _summed_up(request: Request, built: Built) -> list[int]:
+    """The messages that the summary speaks of."""
+    messages = request.messages[: built.summed_up]
+    return [i for i, m in enumerate(messages) if not (m.is_system or request.dropped_by_flag(i))]
+
+
+def reasons_of(
+    request: Request, view: View, built: Built, fates: Mapping[int, Fate]
+) -> dict[int, str]:
+    """Why some messages met their fate, where the usual reason would not be true.
+
+    Args:
+        fates: of ``fates_of``.
+    """
+    reasons = {**view.reasons, **built.reasons}
+    flagged = [i for i in request.flags.by_message if request.dropped_by_flag(i)]
+    reasons.update((i, _BY_FLAG) for i in flagged if i not in fates)
+    for i in built.quoted - built.shown:
+        if request.messages[i].media:
+            reasons[i] = f"{reasons.get(i) or USUAL_REASONS[fates[i]]}; {_UNSHOWN}"
+    return reasons
+
+
+def usual_reason(view: View) -> str:
+    """Why this view leaves messages out; empty where the usual reason says it."""
+    if view.ranked:
+        return _OTHERS_FIRST
+    return "" if view.scored is not None or view.recall_reason else _BEFORE
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.reporting: The account of a request: what became of each message, and the numbers.
 
 _NO_WORDS = "a flag keeps it, but its turn is cut and there are no words to quote"
@@ -20661,8 +20774,10 @@ def make_report(
     newest = [e.tokens for e in request.entries[request.turn_start :]]
     sizes = _MessageSizes(request.transcript.tokens_before.view(), newest)
     counter, size = request.counter, len(request.entries)
-    fates = dict.fromkeys(range(size), Fate.KEPT) if built is None else fates_of(request, built)
-    reasons = view.reasons if view is not None else {}
+    fates, reasons, left_out = dict.fromkeys(range(size), Fate.KEPT), {}, ""
+    if view is not None and built is not None:
+        fates = fates_of(request, built)
+        reasons, left_out = reasons_of(request, view, built, fates), usual_reason(view)
     lost: list[int] = []
     if request.kept_by_flag:
         lost = sorted(i for i in request.kept_by_flag if i not in fates)
@@ -20672,7 +20787,7 @@ def make_report(
     scored = view.scored if view is not None else None
     scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
     return Report(
-        decisions=DecisionList(sizes, fates, scores, reasons),
+        decisions=DecisionList(sizes, fates, scores, reasons, left_out),
         tokens_before=before + asked.tool_tokens,
         tokens_after=(before if built is None else built.tokens) + asked.tool_tokens,
         budget=asked.limit,
@@ -20768,6 +20883,11 @@ def _leave_out_broken(request: Request, view: View, built: Built) -> Built:
     lost = [a for a in request.current_atoms if built.quoted.intersection(a.indices)]
     if not lost or built.tokens <= (request.allowed or 0):
         return built
+    if any(request.messages[i].media for i in built.shown):
+        view.unshown = True
+        built = build_view(request, view)
+        if built.tokens <= (request.allowed or 0):
+            return built
     for atom in lost:
         view.left_out.add(atom.first)
         view.reasons[atom.first] = "it cannot stand in the list, and no room is left to quote it"
