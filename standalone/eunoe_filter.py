@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 192 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 e74ccdad85c67623650cdd549b972b9c8bf061ec1e73dfd8492e60121d0d484d
+# sources sha256 9d1f2d97ea647d8b3d318fd369a12e6c5770902825f4e529ccadd04731a3fa0c
 
 from __future__ import annotations
 
@@ -344,7 +344,7 @@ class DecisionColumns:
 class DecisionList(Sequence[Decision]):
     """One decision for each input message, made when it is looked at: a long chat costs nothing."""
 
-    __slots__ = ("_fates", "_left_out", "_reasons", "_scores", "_tokens")
+    __slots__ = ("_fates", "_reasons", "_scores", "_tokens", "_usual")
 
     def __init__(
         self,
@@ -356,7 +356,7 @@ class DecisionList(Sequence[Decision]):
     ) -> None:
         self._tokens, self._fates, self._scores = tokens, fates, scores
         self._reasons: Mapping[int, str] = reasons or {}
-        self._left_out = left_out or USUAL_REASONS[Fate.DROPPED]
+        self._usual = {**USUAL_REASONS, Fate.DROPPED: left_out} if left_out else USUAL_REASONS
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -379,11 +379,8 @@ class DecisionList(Sequence[Decision]):
             fate=fate,
             score=round(float(self._scores[i]), 6) if i < len(self._scores) else 0.0,
             tokens=int(self._tokens[i]),
-            reason=self._reasons.get(i) or self._usual(fate),
+            reason=self._reasons.get(i, self._usual[fate]),
         )
-
-    def _usual(self, fate: Fate) -> str:
-        return self._left_out if fate is Fate.DROPPED else USUAL_REASONS[fate]
 
     @property
     def sizes(self) -> Sequence[int]:
@@ -396,7 +393,7 @@ class DecisionList(Sequence[Decision]):
         fates = [Fate.DROPPED] * size
         for i, fate in self._fates.items():
             fates[i] = fate
-        reasons = [_USUAL_REASONS[fate] for fate in fates]
+        reasons = [self._usual[fate] for fate in fates]
         for i, reason in self._reasons.items():
             if 0 <= i < size:
                 reasons[i] = reason

@@ -66,7 +66,7 @@ class DecisionColumns:
 class DecisionList(Sequence[Decision]):
     """One decision for each input message, made when it is looked at: a long chat costs nothing."""
 
-    __slots__ = ("_fates", "_left_out", "_reasons", "_scores", "_tokens")
+    __slots__ = ("_fates", "_reasons", "_scores", "_tokens", "_usual")
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class DecisionList(Sequence[Decision]):
     ) -> None:
         self._tokens, self._fates, self._scores = tokens, fates, scores
         self._reasons: Mapping[int, str] = reasons or {}
-        self._left_out = left_out or USUAL_REASONS[Fate.DROPPED]
+        self._usual = {**USUAL_REASONS, Fate.DROPPED: left_out} if left_out else USUAL_REASONS
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -101,11 +101,8 @@ class DecisionList(Sequence[Decision]):
             fate=fate,
             score=round(float(self._scores[i]), 6) if i < len(self._scores) else 0.0,
             tokens=int(self._tokens[i]),
-            reason=self._reasons.get(i) or self._usual(fate),
+            reason=self._reasons.get(i, self._usual[fate]),
         )
-
-    def _usual(self, fate: Fate) -> str:
-        return self._left_out if fate is Fate.DROPPED else USUAL_REASONS[fate]
 
     @property
     def sizes(self) -> Sequence[int]:
@@ -118,7 +115,7 @@ class DecisionList(Sequence[Decision]):
         fates = [Fate.DROPPED] * size
         for i, fate in self._fates.items():
             fates[i] = fate
-        reasons = [_USUAL_REASONS[fate] for fate in fates]
+        reasons = [self._usual[fate] for fate in fates]
         for i, reason in self._reasons.items():
             if 0 <= i < size:
                 reasons[i] = reason

@@ -11,7 +11,10 @@ from strategies import PROFILE_NAMES, assistant, calling, image, part, result, u
 
 
 def said_of(answer):
-    return [(str(d.fate), d.reason) for d in answer.report.decisions]
+    decisions = answer.report.decisions
+    said = [(str(d.fate), d.reason) for d in decisions]
+    assert decisions.columns().reasons == [reason for _, reason in said]
+    return said
 
 
 KEPT = ("kept", "in the window")
