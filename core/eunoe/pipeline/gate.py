@@ -16,17 +16,26 @@ from eunoe.stages.scoring.gate import may_open, window_coverage
 
 @dataclass(frozen=True, slots=True)
 class RecallNeed:
-    """``none``, ``light`` (in the free room beside the window) or ``deep``, and why."""
+    """``none``, ``light`` (in the free room beside the window) or ``deep``, and why.
+
+    ``unasked`` if the question itself needs nothing, only the calls that it may lead to.
+    """
 
     depth: Literal["none", "light", "deep"]
     reason: str
     scored: Scored | None = None
+    unasked: bool = False
 
 
-def need_of_recall(request: Request, start: int, carried: Sequence[int] = ()) -> RecallNeed:
+def need_of_recall(
+    request: Request, start: int, carried: Sequence[int] = (), *, unasked: bool = False
+) -> RecallNeed:
     """The need of the current question for messages before ``start``, ``carried`` ones apart.
 
     The history is scored only if the question could need it at all.
+
+    Args:
+        unasked: whether values that the next call may pass come back though none is asked for.
     """
     wish = request.flags.now.recall
     if wish is None and request.settings.recall != "auto":
@@ -34,7 +43,8 @@ def need_of_recall(request: Request, start: int, carried: Sequence[int] = ()) ->
     query = request.query
     if wish is False or query is None:
         return RecallNeed("none", "recall is off for this turn")
-    if wish is None and not may_open(query, templated=request.from_template):
+    may_need = unasked or may_open(query, templated=request.from_template)
+    if wish is None and not may_need:
         return RecallNeed("none", "the question does not point back")
     scored = score_history(request)
     if wish or scored.answer is None:
@@ -49,7 +59,11 @@ def need_of_recall(request: Request, start: int, carried: Sequence[int] = ()) ->
         values=scored.values,
         carried=carried,
     )
-    if not coverage.open or (carried and not coverage.sure):
+    shut = not coverage.open or (carried and not coverage.sure)
+    if shut and unasked:
+        why = "the next call may pass values that are not in view"
+        return RecallNeed("light", why, scored, unasked=True)
+    if shut:
         return RecallNeed("none", "the window holds what the question needs", scored)
     if coverage.by_meaning:
         why = "an older message is closer in meaning to the question than the window"

@@ -226,6 +226,7 @@ def atom_pool(
     *,
     quoted: bool,
     in_view: Collection[int] = (),
+    by_values: bool = False,
 ) -> AtomPool:
     """The candidates among the atoms of the turns that begin in ``[start, stop)``.
 
@@ -235,6 +236,7 @@ def atom_pool(
         start, stop: where turns begin.
         quoted: whether the choice will stand in a quoted block.
         in_view: places of atoms that stand in the view already.
+        by_values: whether what the question does not speak to is a candidate for its values.
     """
     transcript, values = request.transcript, scored.values
     low, high = request.atom_range(start), request.atom_range(stop)
@@ -245,9 +247,9 @@ def atom_pool(
         worth = np.zeros(high - low)
         np.maximum.at(worth, holder - low, values[start:stop])
     open_atoms = transcript.atom_system.view()[low:high] == 0
-    if quoted and values.size:
+    if quoted and values.size and not by_values:
         open_atoms &= worth >= request.settings.recall_floor * values.max()
-    if quoted or not request.acts_by_tools:
+    if not by_values and (quoted or not request.acts_by_tools):
         open_atoms &= worth > 0
     closed = [*in_view, *(_holders_of_flagged(request))]
     open_atoms[[k - low for k in closed if low <= k < high]] = False

@@ -32,6 +32,9 @@ _ALL_WORTH = 0.99
 """The same for a light recall of any size."""
 _MOST_HALVINGS = 4
 """What was recalled is shortened to an eighth beside a running turn; then it goes."""
+_UNASKED_SHARE = 1 / 3
+"""Share of the free room of a small window for values that no question asked for; the rest is left
+for the calls of the turn."""
 _LEAST_WANTED = 800
 """Tokens that a recall may always take: so few cost little, and what is hard to find is there."""
 _CUTS_REMEMBERED = 8
@@ -239,17 +242,23 @@ def _recall_beside(
 ) -> tuple[Choice, WindowStart]:
     """What comes back beside the window; a plain question about far back may shrink the window."""
     seen = [i for a in carried.atoms for i in a.indices]
-    need = need_of_recall(request, window.start, seen)
+    by_values = request.acts_by_tools and marks.room < LEAST_CACHED_TOKENS
+    need = need_of_recall(request, window.start, seen, unasked=by_values)
     view.recall_reason, view.scored = need.reason, need.scored
     if need.depth == "none" or need.scored is None:
         return Choice(), window
     room, in_view = marks.room - carried.tokens, _places_of(request, carried.atoms)
-    candidates = partial(atom_pool, request, need.scored, 0, quoted=True, in_view=in_view)
+    candidates = partial(
+        atom_pool, request, need.scored, 0, quoted=True, in_view=in_view, by_values=by_values
+    )
     pool = candidates(window.start)
+    choose = partial(choose_atoms, request, need.scored, quoted=True)
+    free = room - request.timeline.used(window.start, asked)
+    if need.unasked or (by_values and window.start >= request.turn_start):
+        return choose(pool, int(free * _UNASKED_SHARE) if need.unasked else free), window
     curve = worth_curve(pool)
     wanted = _wanted_tokens(request, curve, marks, asked)
-    free = min(wanted, room - request.timeline.used(window.start, asked))
-    choose = partial(choose_atoms, request, need.scored, quoted=True)
+    free = min(wanted, free)
     if need.depth == "light" or free >= wanted:
         return choose(pool, free), window
     shrunk = newest_that_fit(request.timeline, room - wanted, asked)

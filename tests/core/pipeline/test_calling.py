@@ -53,6 +53,22 @@ def test_what_the_question_asks_for_comes_first():
     assert "HAT271" in "\n".join(map(said, sent_by(answer)))
 
 
+def test_a_small_window_brings_values_back_unasked_and_leaves_room_for_calls():
+    too_long = [user("And more?"), assistant(FILLER * 8), user("Yes, please go on.")]
+    answer = ask([*chat()[:-1], *too_long], 360, "openai")
+    text = "\n".join(map(said, sent_by(answer)))
+    assert "HAT271" in text
+    assert answer.report.tokens_after <= 200
+    assert "may pass values" in answer.report.recall_reason
+    assert faults(sent_by(answer), "openai") == []
+
+
+def test_a_small_window_of_talk_brings_nothing_back_unasked():
+    talk = [*(m for k in range(9) for m in (user(f"Point HATH{k}."), assistant(FILLER)))]
+    answer = ask([*talk, user("Yes, please go on.")], 260)
+    assert answer.report.recalled == 0
+
+
 @pytest.mark.parametrize("policy", ["stable", "relevance"])
 def test_certificates_hold(policy):
     for budget in range(100, 500, 50):

@@ -169,7 +169,7 @@ def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[
         view: The messages, asked for the terms of the question.
         profile: The question; words about the chat itself ask for no group.
     """
-    asked = [t for t, _ in profile.weights if meta_share(t, profile.cues) == 1.0]
+    asked = [t for t, _ in profile.weights if meta_share(t, profile.cues, profile.kind) == 1.0]
     terms = (*asked, *profile.unknown)
     groups = dict.fromkeys(group for term in terms for group in concepts_of(term))
     kept = sorted((-view.idf(group), group) for group in groups if view.idf(group) > 0.0)

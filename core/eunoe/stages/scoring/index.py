@@ -113,9 +113,8 @@ class RelevanceIndex:
         return self._profile(query, self._view(self._bound(upto)))[0]
 
     def _profile(self, query: TextAnalysis, view: EvidenceView) -> tuple[QueryProfile, _Named]:
-        n = view.size
-        named, name_terms = self._people.named(query, n)
-        cues = cues_of(query)
+        named, name_terms = self._people.named(query, view.size)
+        cues, kind = cues_of(query), kind_of(query)
         weights: list[tuple[str, float]] = []
         unknown: list[str] = []
         terms = [term for term in query.terms if term not in name_terms]
@@ -123,7 +122,7 @@ class RelevanceIndex:
         for term in terms:
             idf = view.idf(term)
             if idf > 0.0:
-                weights.append((term, idf * meta_share(term, cues)))
+                weights.append((term, idf * meta_share(term, cues, kind)))
             else:
                 unknown.append(term)
         weights.sort(key=lambda pair: -pair[1])
@@ -132,7 +131,7 @@ class RelevanceIndex:
             weights=tuple(weights[: self.settings.max_terms]),
             unknown=tuple(unknown),
             asks=query.asks,
-            kind=kind_of(query),
+            kind=kind,
             cues=cues,
             speaker=speaker,
             dates=query.dates,
@@ -163,7 +162,8 @@ class RelevanceIndex:
             ahead: The same to whatever may be asked; it ranks what something else speaks for.
 
         Returns:
-            Values in [0, 1]; all 0 when no word, date, label or embedding speaks for a message.
+            Values in [0, 1]; all 0 when no word, date, label or embedding speaks for a message,
+            unless a question names a speaker, of whom what tells most is found.
         """
         n = self._bound(upto)
         view = self._view(n)
@@ -178,7 +178,7 @@ class RelevanceIndex:
         for name in ("nearby", "kind", "kind_around", "date"):
             if name in parts:
                 evidence = np.maximum(evidence, parts[name])
-        if not evidence.any():
+        if not (evidence.any() or (named and query.asks)):
             return Relevance(np.zeros(n), parts, profile, reaches)
         parts |= {name: self._grown.column(name, n) for name in _INDEX_PRIORS}
         if ahead is not None:

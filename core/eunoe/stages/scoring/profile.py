@@ -36,6 +36,12 @@ _PROFILE_META_TERMS = frozenset(
     ).split()
 )
 
+# What makes a question one of quantity; its answer has numbers, seldom these words.
+_PROFILE_QUANTITY_TERMS = frozenset(
+    "mani much often long far total number amount viel oft lang cuanto cuanta quanto quanta quanti "
+    "quant combien скольк 多 少 多少".split()
+)
+
 
 @dataclass(frozen=True, slots=True)
 class QueryProfile:
@@ -106,8 +112,17 @@ def kind_of(query: TextAnalysis) -> str:
     return question_type(query.asked) if query.asks else ""
 
 
-def meta_share(term: str, cues: int) -> float:
-    """Share of its weight that a term keeps in a question with these cues."""
+def meta_share(term: str, cues: int, kind: str = "") -> float:
+    """Share of its weight that a term keeps in a question with these cues, of this type.
+
+    Words about the chat itself, those that ask for a quantity, and the small number that says how
+    long a list or a summary shall be are not about the matter: they are rare in a chat, so that
+    they would count most.
+    """
     if cues & (CUE_RECALL | CUE_ORDER | CUE_SUMMARY) and term in _PROFILE_META_TERMS:
+        return PROFILE_META_SHARE
+    if kind == "how_many" and term in _PROFILE_QUANTITY_TERMS:
+        return PROFILE_META_SHARE
+    if cues & (CUE_ORDER | CUE_SUMMARY) and term.isdecimal() and len(term) < 3:
         return PROFILE_META_SHARE
     return 1.0

@@ -230,3 +230,16 @@ def test_holders_of_several_terms():
     assert index.holders(["red", "fox", "moon"], 3) == [[0, 2], [0, 1], []]
     assert index.holders(["red", "fox"], 1) == [[0], [0]]
     assert index.holders([], 3) == []
+
+
+def test_a_question_about_one_who_speaks_finds_what_they_told():
+    lines = [("Ann", "I bake rye bread and sell it."), ("Bob", "Oh."), ("Bob", "I sail a lot.")]
+    index = RelevanceIndex()
+    for turn, (name, text) in enumerate(lines):
+        index.append(analyse_text(text, role="user", name=name), turn=turn, tokens=len(text))
+    asked = index.relevance(analyse_text("What is Ann like?", role="user"))
+    assert asked.values.argmax() == 0
+    assert index.relevance(analyse_text("Bye, Ann.", role="user")).values.tolist() == [0.0] * 3
+    assert (
+        index.relevance(analyse_text("What is Eve like?", role="user")).values.tolist() == [0.0] * 3
+    )
