@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 192 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 9d1f2d97ea647d8b3d318fd369a12e6c5770902825f4e529ccadd04731a3fa0c
+# sources sha256 64a660c68b4d33af37569e0aed8f98e0af7bbe351483d95e15ddcfbb6f36fb3e
 
 from __future__ import annotations
 
@@ -4630,6 +4630,12 @@ _PROFILE_META_TERMS = frozenset(
     ).split()
 )
 
+# What makes a question one of quantity; its answer has numbers, seldom these words.
+_PROFILE_QUANTITY_TERMS = frozenset(
+    "mani much often long far total number amount viel oft lang cuanto cuanta quanto quanta quanti "
+    "quant combien скольк 多 少 多少".split()
+)
+
 
 @dataclass(frozen=True, slots=True)
 class QueryProfile:
@@ -4700,9 +4706,18 @@ def kind_of(query: TextAnalysis) -> str:
     return question_type(query.asked) if query.asks else ""
 
 
-def meta_share(term: str, cues: int) -> float:
-    """Share of its weight that a term keeps in a question with these cues."""
+def meta_share(term: str, cues: int, kind: str = "") -> float:
+    """Share of its weight that a term keeps in a question with these cues, of this type.
+
+    Words about the chat itself, those that ask for a quantity, and the small number that says how
+    long a list or a summary shall be are not about the matter: they are rare in a chat, so that
+    they would count most.
+    """
     if cues & (CUE_RECALL | CUE_ORDER | CUE_SUMMARY) and term in _PROFILE_META_TERMS:
+        return PROFILE_META_SHARE
+    if kind == "how_many" and term in _PROFILE_QUANTITY_TERMS:
+        return PROFILE_META_SHARE
+    if cues & (CUE_ORDER | CUE_SUMMARY) and term.isdecimal() and len(term) < 3:
         return PROFILE_META_SHARE
     return 1.0
 
@@ -4958,7 +4973,7 @@ def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[
         view: The messages, asked for the terms of the question.
         profile: The question; words about the chat itself ask for no group.
     """
-    asked = [t for t, _ in profile.weights if meta_share(t, profile.cues) == 1.0]
+    asked = [t for t, _ in profile.weights if meta_share(t, profile.cues, profile.kind) == 1.0]
     terms = (*asked, *profile.unknown)
     groups = dict.fromkeys(group for term in terms for group in concepts_of(term))
     kept = sorted((-view.idf(group), group) for group in groups if view.idf(group) > 0.0)
@@ -5480,9 +5495,8 @@ class RelevanceIndex:
         return self._profile(query, self._view(self._bound(upto)))[0]
 
     def _profile(self, query: TextAnalysis, view: EvidenceView) -> tuple[QueryProfile, _Named]:
-        n = view.size
-        named, name_terms = self._people.named(query, n)
-        cues = cues_of(query)
+        named, name_terms = self._people.named(query, view.size)
+        cues, kind = cues_of(query), kind_of(query)
         weights: list[tuple[str, float]] = []
         unknown: list[str] = []
         terms = [term for term in query.terms if term not in name_terms]
@@ -5490,7 +5504,7 @@ class RelevanceIndex:
         for term in terms:
             idf = view.idf(term)
             if idf > 0.0:
-                weights.append((term, idf * meta_share(term, cues)))
+                weights.append((term, idf * meta_share(term, cues, kind)))
             else:
                 unknown.append(term)
         weights.sort(key=lambda pair: -pair[1])
@@ -5499,7 +5513,7 @@ class RelevanceIndex:
             weights=tuple(weights[: self.settings.max_terms]),
             unknown=tuple(unknown),
             asks=query.asks,
-            kind=kind_of(query),
+            kind=kind,
             cues=cues,
             speaker=speaker,
             dates=query.dates,
@@ -5530,7 +5544,8 @@ class RelevanceIndex:
             ahead: The same to whatever may be asked; it ranks what something else speaks for.
 
         Returns:
-            Values in [0, 1]; all 0 when no word, date, label or embedding speaks for a message.
+            Values in [0, 1]; all 0 when no word, date, label or embedding speaks for a message,
+            unless a question names a speaker, of whom what tells most is found.
         """
         n = self._bound(upto)
         view = self._view(n)
@@ -5545,7 +5560,7 @@ class RelevanceIndex:
         for name in ("nearby", "kind", "kind_around", "date"):
             if name in parts:
                 evidence = np.maximum(evidence, parts[name])
-        if not evidence.any():
+        if not (evidence.any() or (named and query.asks)):
             return Relevance(np.zeros(n), parts, profile, reaches)
         parts |= {name: self._grown.column(name, n) for name in _INDEX_PRIORS}
         if ahead is not None:
@@ -17306,6 +17321,7 @@ def atom_pool(
     *,
     quoted: bool,
     in_view: Collection[int] = (),
+    by_values: bool = False,
 ) -> AtomPool:
     """The candidates among the atoms of the turns that begin in ``[start, stop)``.
 
@@ -17315,6 +17331,7 @@ def atom_pool(
         start, stop: where turns begin.
         quoted: whether the choice will stand in a quoted block.
         in_view: places of atoms that stand in the view already.
+        by_values: whether what the question does not speak to is a candidate for its values.
     """
     transcript, values = request.transcript, scored.values
     low, high = request.atom_range(start), request.atom_range(stop)
@@ -17325,9 +17342,9 @@ def atom_pool(
         worth = np.zeros(high - low)
         np.maximum.at(worth, holder - low, values[start:stop])
     open_atoms = transcript.atom_system.view()[low:high] == 0
-    if quoted and values.size:
+    if quoted and values.size and not by_values:
         open_atoms &= worth >= request.settings.recall_floor * values.max()
-    if quoted or not request.acts_by_tools:
+    if not by_values and (quoted or not request.acts_by_tools):
         open_atoms &= worth > 0
     closed = [*in_view, *(_holders_of_flagged(request))]
     open_atoms[[k - low for k in closed if low <= k < high]] = False
@@ -20238,17 +20255,26 @@ def _quoted_tokens(request: Request, places: Sequence[int]) -> NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RecallNeed:
-    """``none``, ``light`` (in the free room beside the window) or ``deep``, and why."""
+    """``none``, ``light`` (in the free room beside the window) or ``deep``, and why.
+
+    ``unasked`` if the question itself needs nothing, only the calls that it may lead to.
+    """
 
     depth: Literal["none", "light", "deep"]
     reason: str
     scored: Scored | None = None
+    unasked: bool = False
 
 
-def need_of_recall(request: Request, start: int, carried: Sequence[int] = ()) -> RecallNeed:
+def need_of_recall(
+    request: Request, start: int, carried: Sequence[int] = (), *, unasked: bool = False
+) -> RecallNeed:
     """The need of the current question for messages before ``start``, ``carried`` ones apart.
 
     The history is scored only if the question could need it at all.
+
+    Args:
+        unasked: whether values that the next call may pass come back though none is asked for.
     """
     wish = request.flags.now.recall
     if wish is None and request.settings.recall != "auto":
@@ -20256,7 +20282,8 @@ def need_of_recall(request: Request, start: int, carried: Sequence[int] = ()) ->
     query = request.query
     if wish is False or query is None:
         return RecallNeed("none", "recall is off for this turn")
-    if wish is None and not may_open(query, templated=request.from_template):
+    may_need = unasked or may_open(query, templated=request.from_template)
+    if wish is None and not may_need:
         return RecallNeed("none", "the question does not point back")
     scored = score_history(request)
     if wish or scored.answer is None:
@@ -20271,7 +20298,11 @@ def need_of_recall(request: Request, start: int, carried: Sequence[int] = ()) ->
         values=scored.values,
         carried=carried,
     )
-    if not coverage.open or (carried and not coverage.sure):
+    shut = not coverage.open or (carried and not coverage.sure)
+    if shut and unasked:
+        why = "the next call may pass values that are not in view"
+        return RecallNeed("light", why, scored, unasked=True)
+    if shut:
         return RecallNeed("none", "the window holds what the question needs", scored)
     if coverage.by_meaning:
         why = "an older message is closer in meaning to the question than the window"
@@ -20298,6 +20329,9 @@ _ALL_WORTH = 0.99
 """The same for a light recall of any size."""
 _MOST_HALVINGS = 4
 """What was recalled is shortened to an eighth beside a running turn; then it goes."""
+_UNASKED_SHARE = 1 / 3
+"""Share of the free room of a small window for values that no question asked for; the rest is left
+for the calls of the turn."""
 _LEAST_WANTED = 800
 """Tokens that a recall may always take: so few cost little, and what is hard to find is there."""
 _CUTS_REMEMBERED = 8
@@ -20505,17 +20539,23 @@ def _recall_beside(
 ) -> tuple[Choice, WindowStart]:
     """What comes back beside the window; a plain question about far back may shrink the window."""
     seen = [i for a in carried.atoms for i in a.indices]
-    need = need_of_recall(request, window.start, seen)
+    by_values = request.acts_by_tools and marks.room < LEAST_CACHED_TOKENS
+    need = need_of_recall(request, window.start, seen, unasked=by_values)
     view.recall_reason, view.scored = need.reason, need.scored
     if need.depth == "none" or need.scored is None:
         return Choice(), window
     room, in_view = marks.room - carried.tokens, _places_of(request, carried.atoms)
-    candidates = partial(atom_pool, request, need.scored, 0, quoted=True, in_view=in_view)
+    candidates = partial(
+        atom_pool, request, need.scored, 0, quoted=True, in_view=in_view, by_values=by_values
+    )
     pool = candidates(window.start)
+    choose = partial(choose_atoms, request, need.scored, quoted=True)
+    free = room - request.timeline.used(window.start, asked)
+    if need.unasked or (by_values and window.start >= request.turn_start):
+        return choose(pool, int(free * _UNASKED_SHARE) if need.unasked else free), window
     curve = worth_curve(pool)
     wanted = _wanted_tokens(request, curve, marks, asked)
-    free = min(wanted, room - request.timeline.used(window.start, asked))
-    choose = partial(choose_atoms, request, need.scored, quoted=True)
+    free = min(wanted, free)
     if need.depth == "light" or free >= wanted:
         return choose(pool, free), window
     shrunk = newest_that_fit(request.timeline, room - wanted, asked)
