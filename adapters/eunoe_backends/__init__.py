@@ -10,6 +10,7 @@ from eunoe_backends.redis_ledger import RedisLedgerStore
 from eunoe_backends.redis_link import RedisLink
 from eunoe_backends.redis_summaries import RedisSummaryStore
 from eunoe_backends.remote_observer import RemoteObserver
+from eunoe_backends.spacy_extractor import SpacyExtractor
 
 __all__ = [
     "ChatLabeller",
@@ -24,6 +25,7 @@ __all__ = [
     "RedisLink",
     "RedisSummaryStore",
     "RemoteObserver",
+    "SpacyExtractor",
     "WordLlamaEmbedder",
     "find_prices",
     "read_price_file",

@@ -6,7 +6,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from langchain_core.embeddings import Embeddings
@@ -14,7 +14,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from eunoe import SettingsError
-from eunoe.domain.ports import Embedder, Labeller, Summarizer, SummaryStore
+from eunoe.domain.ports import (
+    Embedder,
+    EntityExtractor,
+    Labeller,
+    StanceJudge,
+    Summarizer,
+    SummaryStore,
+)
 from eunoe_backends.label_prompting import PromptLabeller
 from eunoe_backends.summary_prompting import PromptSummarizer
 
@@ -25,7 +32,10 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanModels:
-    """Models that are asked beside the words, and how long they are waited for."""
+    """Models that are asked beside the words, and how long they are waited for.
+
+    Named as the arguments of ``ContextOrchestrator``.
+    """
 
     embedder: Embedder | None = None
     embed_in_request: bool = False
@@ -34,6 +44,13 @@ class PlanModels:
     label_timeout: float | None = None
     summarizer: Summarizer | None = None
     summary_store: SummaryStore | None = None
+    entity_extractor: EntityExtractor | None = None
+    stance_judge: StanceJudge | None = None
+    structure_timeout: float = 1.0
+
+    def arguments(self) -> dict[str, Any]:
+        """What they are to an orchestrator."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 class LangChainEmbedder:
@@ -136,6 +153,72 @@ def as_summarizer(value: Any) -> Summarizer | None:
         raise SettingsError("summarizer", type(value).__name__, allowed)
     found: Summarizer | None = value
     return found
+
+
+def as_extractor(value: Any) -> EntityExtractor | None:
+    """An entity extractor of the core's kind.
+
+    Raises:
+        SettingsError: it is none.
+    """
+    if value is not None and not _has(value, "extract", "name"):
+        allowed = "an object with extract(texts) and name"
+        raise SettingsError("entity_extractor", type(value).__name__, allowed)
+    found: EntityExtractor | None = value
+    return found
+
+
+def as_judge(value: Any) -> StanceJudge | None:
+    """A judge of stance of the core's kind.
+
+    Raises:
+        SettingsError: it is none.
+    """
+    if value is not None and not _has(value, "judge", "name"):
+        allowed = "an object with judge(pairs) and name"
+        raise SettingsError("stance_judge", type(value).__name__, allowed)
+    found: StanceJudge | None = value
+    return found
+
+
+_READERS: dict[str, Callable[[Any], object]] = {
+    "embedder": as_embedder,
+    "labeller": as_labeller,
+    "summarizer": as_summarizer,
+    "entity_extractor": as_extractor,
+    "stance_judge": as_judge,
+}
+MODEL_FIELDS = tuple(_READERS)
+"""Fields of the optimizer that take a model."""
+
+
+def check_model(name: str, value: Any) -> None:
+    """Refuse what is no model for one of ``MODEL_FIELDS``.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    _READERS[name](value)
+
+
+def models_of(optimizer: Any) -> PlanModels:
+    """The models of an optimizer, each of the core's kind.
+
+    Args:
+        optimizer: has the fields of ``PlanModels``; those it was given, checked already.
+    """
+    return PlanModels(
+        embedder=as_embedder(optimizer.embedder),
+        embed_in_request=optimizer.embed_in_request,
+        embed_timeout=optimizer.embed_timeout,
+        labeller=as_labeller(optimizer.labeller),
+        label_timeout=optimizer.label_timeout if optimizer.labeller is not None else None,
+        summarizer=as_summarizer(optimizer.summarizer),
+        summary_store=optimizer.summary_store,
+        entity_extractor=as_extractor(optimizer.entity_extractor),
+        stance_judge=as_judge(optimizer.stance_judge),
+        structure_timeout=optimizer.structure_timeout,
+    )
 
 
 def _has(value: Any, method: str, attribute: str) -> bool:

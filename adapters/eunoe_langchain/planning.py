@@ -257,13 +257,7 @@ def _orchestrator(
         settings=_settings_of(knobs),
         on_overflow=on_overflow,
         token_counter=counter,
-        embedder=models.embedder,
-        embed_in_request=models.embed_in_request,
-        embed_timeout=models.embed_timeout,
-        labeller=models.labeller,
-        label_timeout=models.label_timeout,
-        summarizer=models.summarizer,
-        summary_store=models.summary_store,
+        **models.arguments(),
     )
 
 

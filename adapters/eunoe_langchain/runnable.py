@@ -29,7 +29,7 @@ from eunoe import BudgetError, Report
 from eunoe_langchain.counters import check_counter
 from eunoe_langchain.graph_state import hook_update, messages_of_state
 from eunoe_langchain.inputs import to_messages
-from eunoe_langchain.models import PlanModels, as_embedder, as_labeller, as_summarizer
+from eunoe_langchain.models import MODEL_FIELDS, check_model, models_of
 from eunoe_langchain.planning import (
     OnOverflow,
     PlanOptions,
@@ -88,6 +88,9 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         summarizer: a chat model, or ``LLMSummarizer``, that sums up behind the answers what a cut
             leaves out; the summary stands at the head of the window from then on.
         summary_store: shares summaries with other processes, as ``RedisSummaryStore`` does.
+        entity_extractor: finds names for what "it" may stand for, as ``SpacyExtractor`` does.
+        stance_judge: says which messages contradict each other, for ``lethe``.
+        structure_timeout: seconds that a request waits for either.
     """
 
     max_tokens: int = Field(gt=0)
@@ -107,6 +110,9 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     summary_store: Any = None
     label_timeout: float = Field(default=20.0, gt=0, allow_inf_nan=False)
     observer: Any = None
+    entity_extractor: Any = None
+    stance_judge: Any = None
+    structure_timeout: float = Field(default=1.0, gt=0, allow_inf_nan=False)
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
@@ -122,11 +128,10 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         check_settings(info.field_name, value)
         return value
 
-    @field_validator("embedder", "labeller", "summarizer")
+    @field_validator(*MODEL_FIELDS)
     @classmethod
     def _check_models(cls, value: Any, info: Any) -> Any:
-        made = {"embedder": as_embedder, "labeller": as_labeller, "summarizer": as_summarizer}
-        made[info.field_name](value)
+        check_model(info.field_name, value)
         return value
 
     @field_validator("observer")
@@ -157,7 +162,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
 
     def to_json(self) -> SerializedConstructor | SerializedNotImplemented:
         """The form for ``dumps``; counters that are no names, and objects, cannot be written."""
-        others = (self.embedder, self.labeller, self.summarizer, self.summary_store, self.observer)
+        others = [self.summary_store, self.observer, *(getattr(self, n) for n in MODEL_FIELDS)]
         if any(x is not None for x in others) or not isinstance(self.token_counter, str):
             return self.to_json_not_implemented()
         return super().to_json()
@@ -296,15 +301,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             "model_id": self.model_id,
             "reasoning": self.reasoning,
             "settings": self.settings,
-            "models": PlanModels(
-                embedder=as_embedder(self.embedder),
-                embed_in_request=self.embed_in_request,
-                embed_timeout=self.embed_timeout,
-                labeller=as_labeller(self.labeller),
-                label_timeout=self.label_timeout if self.labeller is not None else None,
-                summarizer=as_summarizer(self.summarizer),
-                summary_store=self.summary_store,
-            ),
+            "models": models_of(self),
             "watch": PlanWatch(thread=thread_name(), observer=self.observer),
         }
         return PlanOptions(**{**given, **changes})

@@ -66,6 +66,31 @@ class Labels(GenericFakeChatModel):
         return ChatResult(generations=[ChatGeneration(message=AIMessage(reply))])
 
 
+class Names:
+    """Finds names that are written small."""
+
+    def __init__(self, name, *names):
+        self.name, self.names = name, names
+
+    def extract(self, texts):
+        """The names in each text."""
+        return [[name for name in self.names if name in text] for text in texts]
+
+
+class Denies:
+    """Says that all texts contradict each other."""
+
+    name = "denies"
+
+    def __init__(self):
+        self.pairs = []
+
+    def judge(self, pairs):
+        """Support, neutral, contradiction of each pair."""
+        self.pairs += pairs
+        return [(0.0, 0.1, 0.9)] * len(pairs)
+
+
 @pytest.fixture(params=["WordLlamaEmbedder", "MiniLmEmbedder"])
 def model(request):
     import eunoe_backends
@@ -203,15 +228,27 @@ def test_one_model_may_do_both():
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("embedder", 7), ("labeller", "gpt-4o"), ("summarizer", "gpt-4o")]
+    ("field", "value"),
+    [
+        ("embedder", 7),
+        ("labeller", "gpt-4o"),
+        ("summarizer", "gpt-4o"),
+        ("entity_extractor", "en_core_web_sm"),
+        ("stance_judge", 7),
+        ("structure_timeout", 0),
+    ],
 )
 def test_what_is_no_model_is_refused(field, value):
     with pytest.raises((SettingsError, ValueError), match=field):
         HistoryOptimizer(max_tokens=2000, **{field: value})
 
 
-def test_with_a_model_it_is_not_written_down():
-    optimizer = HistoryOptimizer(max_tokens=2000, embedder=DeterministicFakeEmbedding(size=3))
+@pytest.mark.parametrize(
+    "given",
+    [{"embedder": DeterministicFakeEmbedding(size=3)}, {"entity_extractor": Names("x", "y")}],
+)
+def test_with_a_model_it_is_not_written_down(given):
+    optimizer = HistoryOptimizer(max_tokens=2000, **given)
     assert json.loads(dumps(optimizer))["type"] == "not_implemented"
     assert json.loads(dumps(HistoryOptimizer(max_tokens=2000)))["type"] == "constructor"
 
@@ -224,3 +261,28 @@ def test_a_model_may_go():
     del optimizer, embedder
     gc.collect()
     assert gone() is None
+
+
+def test_names_tell_what_it_stands_for():
+    messages = chat("which login does it want?", "the payments api wants the login 4711")
+    messages[20:36] = [
+        m
+        for i in range(8)
+        for m in (HumanMessage(f"the app {i} wants the login {i}"), AIMessage("ok"))
+    ]
+    messages[-1:-1] = [HumanMessage("please test the payments api"), AIMessage("it passed")]
+
+    def score(**given):
+        optimizer = HistoryOptimizer(max_tokens=2000, policy="relevance", **given)
+        return optimizer.explain(messages).decisions[0].score
+
+    assert score(entity_extractor=Names("small", "payments api")) > 1.5 * score()
+
+
+def test_a_judge_is_asked_by_the_walk():
+    judge = Denies()
+    optimizer = HistoryOptimizer(max_tokens=2000, policy="lethe", stance_judge=judge)
+    plain = HistoryOptimizer(max_tokens=2000, policy="lethe")
+    judged, free = (x.explain(chat("the letter on matter 3?")) for x in (optimizer, plain))
+    assert 0 < len(judge.pairs) <= 64
+    assert [d.score for d in judged.decisions] != [d.score for d in free.decisions]
