@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from urllib.parse import SplitResult, urlsplit
 
 from eunoe.domain.errors import SettingsError
 from eunoe.domain.event import RequestEvent
 from eunoe.domain.log import logger
+from eunoe_backends.event_queue import EventQueue
 from eunoe_backends.event_record import event_record
 
 OBSERVER_WAITS = (5.0, 30.0, 120.0)
 """Seconds without a try after the first failure, the second, and all further ones."""
 _EVENTS_WAITING = 64
 _EVENTS_AT_A_TIME = 16
+_BYTES_AT_A_TIME = 2_000_000
 _ANSWER_SECONDS = 3.0
 
 
@@ -45,29 +45,23 @@ class RemoteObserver:
     def __init__(self, url: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._address = _observer_address(url)
         self._clock = clock
-        self._waiting: deque[RequestEvent] = deque(maxlen=_EVENTS_WAITING)
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
-        self._busy = False
         self._failures, self._silent_until = 0, -float("inf")
-        self.lost = 0
-        """Events that were not sent."""
+        self._unsent = 0
+        self._queue: EventQueue[RequestEvent] = EventQueue(
+            self._send_all, most=_EVENTS_WAITING, at_a_time=_EVENTS_AT_A_TIME, name="eunoe-observer"
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._address.netloc})"
 
+    @property
+    def lost(self) -> int:
+        """Events that were not sent."""
+        return self._queue.lost + self._unsent
+
     def observe(self, event: RequestEvent) -> None:
-        """Have a request told of; never waits and never raises."""
-        with self._changed:
-            self.lost += len(self._waiting) == _EVENTS_WAITING
-            self._waiting.append(event)
-            if self._thread is None or not self._thread.is_alive():  # not in a forked process
-                self._busy = False
-                self._thread = threading.Thread(
-                    target=self._work, name="eunoe-observer", daemon=True
-                )
-                self._thread.start()
-            self._changed.notify_all()
+        """Have a request told of; never waits."""
+        self._queue.put(event)
 
     def drain(self, seconds: float = 5.0) -> bool:
         """Wait until all is sent or given up, as a script does before it ends.
@@ -75,36 +69,37 @@ class RemoteObserver:
         Returns:
             Whether nothing waits any more.
         """
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._waiting and not self._busy, seconds)
+        return self._queue.drain(seconds)
 
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                self._busy = False
-                self._changed.notify_all()
-                self._changed.wait_for(lambda: self._waiting)
-                self._busy = True
-                if self._clock() < self._silent_until:
-                    self.lost += len(self._waiting)
-                    self._waiting.clear()
-                    continue
-                least = min(_EVENTS_AT_A_TIME, len(self._waiting))
-                events = [self._waiting.popleft() for _ in range(least)]
-            self._send(events)
+    def _send_all(self, events: list[RequestEvent]) -> None:
+        """Send events in as many pieces as their size asks for."""
+        held: list[str] = []
+        for event in events:
+            if self._clock() < self._silent_until:
+                self._unsent += 1
+                continue
+            try:
+                held.append(json.dumps(event_record(event)))
+            except Exception as error:
+                self._unsent += 1
+                logger.warning("an event cannot be told: %s", type(error).__name__)
+            if sum(map(len, held)) > _BYTES_AT_A_TIME:
+                self._send(held)
+                held = []
+        if held:
+            self._send(held)
 
-    def _send(self, events: list[RequestEvent]) -> None:
+    def _send(self, records: list[str]) -> None:
         problem = ""
         try:
-            body = json.dumps([event_record(event) for event in events]).encode()
-            status = self._post(body)
+            status = self._post(f"[{','.join(records)}]".encode())
             problem = "" if status == 204 else f"status {status}"
-        except Exception as error:  # of the network, or of an event that cannot be told
+        except (OSError, http.client.HTTPException) as error:
             problem = type(error).__name__
         if not problem:
             self._failures = 0
             return
-        self.lost += len(events)
+        self._unsent += len(records)
         wait = OBSERVER_WAITS[min(self._failures, len(OBSERVER_WAITS) - 1)]
         self._silent_until = self._clock() + wait
         self._failures += 1

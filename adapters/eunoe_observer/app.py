@@ -21,7 +21,7 @@ from eunoe_web.asgi import (
 )
 from eunoe_web.pages import is_known_host, is_other_page
 
-LARGEST_POST = 16_000_000
+LARGEST_POST = 8_000_000
 MOST_STREAMS = 64
 HEARTBEAT_SECONDS = 15.0
 _LEAST_PAUSE = 0.1

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 import uuid
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from eunoe.domain.checking import require_whole
 from eunoe.domain.event import RequestEvent
 from eunoe.domain.log import logger
+from eunoe_backends.event_queue import EventQueue
 from eunoe_backends.event_record import event_record, read_record
 
 MOST_EVENTS = 1_000
@@ -73,27 +74,17 @@ class EventLog:
         self._bytes = self._version = self._numbered = 0
         self._listeners: dict[int, Callable[[], None]] = {}
         self._lock = threading.RLock()
-        self._waiting: deque[tuple[float, RequestEvent]] = deque(maxlen=_EVENTS_WAITING)
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
-        self._busy = False
+        self._queue: EventQueue[tuple[float, RequestEvent]] = EventQueue(
+            self._enter_all, most=_EVENTS_WAITING, at_a_time=_EVENTS_WAITING, name="eunoe-event-log"
+        )
 
     def observe(self, event: RequestEvent) -> None:
         """Have an event entered, soon; of a full queue the oldest is lost."""
-        with self._changed:
-            self._waiting.append((self._clock(), event))
-            if self._thread is None or not self._thread.is_alive():
-                self._busy = False
-                self._thread = threading.Thread(
-                    target=self._work, name="eunoe-event-log", daemon=True
-                )
-                self._thread.start()
-            self._changed.notify_all()
+        self._queue.put((self._clock(), event))
 
     def drain(self, seconds: float = 5.0) -> bool:
         """Wait until all that was observed is entered; whether it is."""
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._waiting and not self._busy, seconds)
+        return self._queue.drain(seconds)
 
     def enter(self, record: Mapping[str, Any], at: float | None = None) -> int:
         """Enter a record, as ``read_record`` gives it back; its number.
@@ -102,6 +93,7 @@ class EventLog:
             record: one whose key is in the log takes the place of that one.
             at: seconds since 1970; by default now.
         """
+        text = json.dumps(record, separators=(",", ":"))
         with self._lock:
             key = record["key"]
             old = self._events.get(self._keys.get(key, 0)) if key else None
@@ -111,8 +103,8 @@ class EventLog:
             when = old.row["at"] if old is not None else self._clock() if at is None else at
             self._version += 1
             row = _row_of(record, number, when)
-            details = json.dumps({**record, "n": number, "at": when}, separators=(",", ":"))
-            made = LoggedEvent(number, self._version, row, details.encode())
+            details = f'{{"n":{number},"at":{row["at"]},{text[1:]}'.encode()
+            made = LoggedEvent(number, self._version, row, details)
             if old is not None:
                 self._bytes -= len(old.details)
                 self._totals.subtract(_sums_of(old.row))
@@ -171,14 +163,8 @@ class EventLog:
             if self._keys.get(key) == number:
                 del self._keys[key]
 
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                self._busy = False
-                self._changed.notify_all()
-                self._changed.wait_for(lambda: self._waiting)
-                self._busy = True
-                at, event = self._waiting.popleft()
+    def _enter_all(self, observed: list[tuple[float, RequestEvent]]) -> None:
+        for at, event in observed:
             try:
                 self.enter(event_record(event), at)
             except Exception as error:

@@ -190,7 +190,7 @@ class ProxyApp:
         if fitted.body != plain:
             content, incoming.headers = fitted.body, without_encoding(incoming.headers)
         if self._watch is not None:
-            self._behind(partial(self._watch.chosen, fitted.watched, kind))
+            self._watch.chosen_soon(self._behind, fitted.watched, kind)
         began = time.perf_counter()
         passage = await self._pass_on(incoming, send, content, fitted, wishes)
         passage.seconds = time.perf_counter() - began
@@ -207,7 +207,10 @@ class ProxyApp:
 
     def _behind(self, work: Callable[[], None]) -> None:
         """Do some work that never raises in a thread; the request does not wait for it."""
-        task = asyncio.get_running_loop().run_in_executor(self._fitter.workers, work)
+        try:
+            task = asyncio.get_running_loop().run_in_executor(self._fitter.workers, work)
+        except RuntimeError:  # the server has ended
+            return
         self._entering.add(task)
         task.add_done_callback(self._entering.discard)
 
@@ -308,8 +311,7 @@ class ProxyApp:
             self.metrics.count_outcome(outcome)
             logger.info(request_line(fitted, passage, entered.cached if entered else None))
             if self._watch is not None:
-                entry = entered.ledger if entered is not None else None
-                self._watch.answered(fitted.watched, passage, entry)
+                self._watch.answered(fitted.watched, passage, entered.ledger if entered else None)
 
 
 def _is_plain(path: str) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from eunoe.domain.errors import BudgetError
@@ -20,6 +22,8 @@ from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe_proxy.passing import Passage
 
+TELLING_PAUSE = 0.05
+"""Seconds: making an event takes time of the interpreter that the request on its way needs."""
 _SOURCE = "proxy"
 
 
@@ -60,6 +64,21 @@ class ProxyWatch:
         self._observer = observer
         self._telling = threading.Lock()
 
+    def chosen_soon(
+        self,
+        behind: Callable[[Callable[[], None]], None],
+        request: WatchedRequest | None,
+        why: str,
+    ) -> None:
+        """``chosen`` a moment later, once the request is on its way to the server.
+
+        Args:
+            behind: does some work in a thread.
+            request, why: of ``chosen``.
+        """
+        tell = partial(self.chosen, request, why)
+        asyncio.get_running_loop().call_later(TELLING_PAUSE, behind, tell)
+
     def chosen(self, request: WatchedRequest | None, why: str = "") -> None:
         """The list to send is chosen.
 
@@ -68,7 +87,8 @@ class ProxyWatch:
             why: it was not looked at to the end; empty if there was nothing to look at.
         """
         if request is not None:
-            self._tell(request)
+            if not request.over.is_set():
+                self._tell(request)
         elif why:
             said = f"it went through as it came: {why.replace('_', ' ')}"
             self._hand_over(failed_event(said, "", "", _SOURCE))

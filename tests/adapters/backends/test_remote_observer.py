@@ -12,8 +12,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from eunoe import SettingsError
+from eunoe import Report, RequestEvent, SettingsError
+from eunoe.domain.report import DecisionList
 from eunoe_backends import RemoteObserver
+from eunoe_observer.app import LARGEST_POST
 from events import SECRET, event_of
 from model_server import ModelServer, running_server
 
@@ -100,6 +102,35 @@ def test_an_event_that_cannot_be_told_is_lost(caplog: pytest.LogCaptureFixture) 
         assert observer.drain()
     assert observer.lost == 1
     assert SECRET not in caplog.text
+
+
+def test_large_events_go_in_several_pieces(page: ModelServer) -> None:
+    observer = RemoteObserver(place(page))
+    tokens, fates = [7] * 150_000, {}
+    report = Report(
+        decisions=DecisionList(tokens, fates), tokens_before=1, tokens_after=1, budget=9
+    )
+    for _ in range(5):
+        observer.observe(RequestEvent(report=report))
+    assert observer.drain(30)
+    assert observer.lost == 0
+    assert sum(len(records) for _, _, records in page.asked) == 5
+    assert max(map(len, page.raw)) < LARGEST_POST
+
+
+def test_an_idle_thread_ends_and_another_begins(
+    page: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eunoe_backends.event_queue.QUEUE_IDLE_SECONDS", 0.05)
+    observer = RemoteObserver(place(page))
+    for arrived in (1, 2):
+        observer.observe(EVENT)
+        assert observer.drain()
+        assert len(page.asked) == arrived
+        end = time.monotonic() + 10
+        while observer._queue._thread is not None:
+            assert time.monotonic() < end
+            time.sleep(0.01)
 
 
 def test_many_threads_share_one(page: ModelServer) -> None:

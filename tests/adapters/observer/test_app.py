@@ -84,6 +84,22 @@ def test_a_request_is_seen_in_the_snapshot_and_in_detail(page: Running) -> None:
     assert SECRET not in page.client.get("/events").text + json.dumps(details)
 
 
+def test_a_chain_of_langchain_is_seen(page: Running) -> None:
+    messages = pytest.importorskip("langchain_core.messages")
+    from eunoe_langchain import HistoryOptimizer
+
+    remote = RemoteObserver(page.url)
+    optimizer = HistoryOptimizer(max_tokens=800, observer=remote, model_id="gpt-4o")
+    chat = [messages.HumanMessage(f"{SECRET} {turn} " + "word " * 80) for turn in range(20)]
+    optimizer.invoke(chat, {"configurable": {"thread_id": "t"}})
+    assert remote.drain()
+    [row] = page.client.get("/events").json()["events"]
+    assert (row["source"], row["session"], row["messages"]) == ("LangChain", "t", 20)
+    details = page.client.get("/events/1")
+    assert sum(details.json()["parts"].values()) == row["after"]
+    assert SECRET not in details.text
+
+
 def test_the_stream_tells_all_and_then_what_changes(page: Running) -> None:
     page.log.enter(RECORD)
     with page.stream() as answer:
@@ -155,7 +171,7 @@ def test_one_too_many_watchers_are_turned_away(
         ("POST", "/events", {}, b"{}", 400),
         ("POST", "/events", {}, b"\xff", 400),
         ("POST", "/events", {}, b"[" * 200_000, 400),
-        ("POST", "/events", {}, b" " * 16_000_001, 413),
+        ("POST", "/events", {}, b" " * 8_000_001, 413),
         ("PUT", "/events", {}, b"[]", 405),
         ("POST", "/", {}, b"[]", 405),
         ("DELETE", "/events/1", {}, b"", 405),

@@ -13,7 +13,7 @@ from eunoe import ContextOrchestrator, Conversation, SettingsError, TokenBudget
 from eunoe_backends.event_record import event_record
 from eunoe_observer import EventLog
 from eunoe_observer.event_log import read_sent_events
-from events import event_of, secret_talk
+from events import SECRET, event_of, secret_talk
 
 RECORD = event_record(event_of(2))
 
@@ -41,6 +41,17 @@ def test_it_is_an_observer() -> None:
     assert len(details["fates"]) == 44
     assert details["n"] == 2
     assert log.details(3) is None
+
+
+def test_what_is_no_event_is_left_out_and_the_others_are_entered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log = EventLog()
+    for event in (event_of(1), SECRET, event_of(2)):
+        log.observe(event)  # type: ignore[arg-type]
+    assert log.drain()
+    assert numbers(log) == [1, 2]
+    assert caplog.messages == ["an event cannot be told: AttributeError"]
 
 
 def test_the_time_of_the_answer_is_not_that_of_choosing() -> None:
