@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 192 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 64a660c68b4d33af37569e0aed8f98e0af7bbe351483d95e15ddcfbb6f36fb3e
+# Made of 193 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 bc2c084869ae6433ef8511e0f7741e34e71a3ced66a6c06eb0093177285714f6
 
 from __future__ import annotations
 
@@ -22573,6 +22573,78 @@ def money_account(chat: Ledger) -> Sequence[str]:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe_backends.event_queue: Work on events in a thread of its own, out of a short queue that drops the oldest.
+
+QUEUE_IDLE_SECONDS = 60.0
+"""After so long without an event the thread ends; the next event starts another."""
+
+QUEUE_PAUSE_SECONDS = 0.03
+"""Before anything is handled: the request that was told of is to be on its way by then."""
+
+_Item = TypeVar("_Item")
+
+
+class EventQueue(Generic[_Item]):
+    """Hands what is put in to a function, a few at a time, in order. Safe across threads.
+
+    Nothing that the function does reaches who puts something in: of a full queue the oldest is
+    lost, and a fault is logged by its class.
+
+    Args:
+        handle: gets what waits; never two calls at once.
+        most: that may wait.
+        at_a_time: that ``handle`` gets at most.
+        name: of the thread.
+    """
+
+    def __init__(
+        self, handle: Callable[[list[_Item]], None], *, most: int, at_a_time: int, name: str
+    ) -> None:
+        self._handle, self._at_a_time, self._name = handle, at_a_time, name
+        self._waiting: deque[_Item] = deque(maxlen=most)
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._busy = False
+        self.lost = 0
+        """Items that had no room."""
+
+    def put(self, item: _Item) -> None:
+        """Have something handled, soon; never waits."""
+        with self._changed:
+            self.lost += len(self._waiting) == self._waiting.maxlen
+            self._waiting.append(item)
+            if self._thread is None or not self._thread.is_alive():  # not in a forked process
+                self._busy = False
+                self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    def drain(self, seconds: float) -> bool:
+        """Wait until nothing waits or is being handled; whether that is so."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._waiting and not self._busy, seconds)
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+                if not self._changed.wait_for(lambda: self._waiting, QUEUE_IDLE_SECONDS):
+                    self._thread = None
+                    return
+                self._busy = True
+            time.sleep(QUEUE_PAUSE_SECONDS)
+            with self._changed:
+                number = min(self._at_a_time, len(self._waiting))
+                items = [self._waiting.popleft() for _ in range(number)]
+            try:
+                self._handle(items)
+            except Exception as error:
+                logger.warning("an event cannot be told: %s", type(error).__name__)
+            items.clear()
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe_backends.event_record: An observer's event as plain values, small enough to be sent on: numbers and reasons, no text.
 
 FATE_LETTERS = {
@@ -22794,6 +22866,7 @@ OBSERVER_WAITS = (5.0, 30.0, 120.0)
 """Seconds without a try after the first failure, the second, and all further ones."""
 _EVENTS_WAITING = 64
 _EVENTS_AT_A_TIME = 16
+_BYTES_AT_A_TIME = 2_000_000
 _ANSWER_SECONDS = 3.0
 
 
@@ -22815,29 +22888,23 @@ class RemoteObserver:
     def __init__(self, url: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._address = _observer_address(url)
         self._clock = clock
-        self._waiting: deque[RequestEvent] = deque(maxlen=_EVENTS_WAITING)
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
-        self._busy = False
         self._failures, self._silent_until = 0, -float("inf")
-        self.lost = 0
-        """Events that were not sent."""
+        self._unsent = 0
+        self._queue: EventQueue[RequestEvent] = EventQueue(
+            self._send_all, most=_EVENTS_WAITING, at_a_time=_EVENTS_AT_A_TIME, name="eunoe-observer"
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._address.netloc})"
 
+    @property
+    def lost(self) -> int:
+        """Events that were not sent."""
+        return self._queue.lost + self._unsent
+
     def observe(self, event: RequestEvent) -> None:
-        """Have a request told of; never waits and never raises."""
-        with self._changed:
-            self.lost += len(self._waiting) == _EVENTS_WAITING
-            self._waiting.append(event)
-            if self._thread is None or not self._thread.is_alive():  # not in a forked process
-                self._busy = False
-                self._thread = threading.Thread(
-                    target=self._work, name="eunoe-observer", daemon=True
-                )
-                self._thread.start()
-            self._changed.notify_all()
+        """Have a request told of; never waits."""
+        self._queue.put(event)
 
     def drain(self, seconds: float = 5.0) -> bool:
         """Wait until all is sent or given up, as a script does before it ends.
@@ -22845,36 +22912,37 @@ class RemoteObserver:
         Returns:
             Whether nothing waits any more.
         """
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._waiting and not self._busy, seconds)
+        return self._queue.drain(seconds)
 
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                self._busy = False
-                self._changed.notify_all()
-                self._changed.wait_for(lambda: self._waiting)
-                self._busy = True
-                if self._clock() < self._silent_until:
-                    self.lost += len(self._waiting)
-                    self._waiting.clear()
-                    continue
-                least = min(_EVENTS_AT_A_TIME, len(self._waiting))
-                events = [self._waiting.popleft() for _ in range(least)]
-            self._send(events)
+    def _send_all(self, events: list[RequestEvent]) -> None:
+        """Send events in as many pieces as their size asks for."""
+        held: list[str] = []
+        for event in events:
+            if self._clock() < self._silent_until:
+                self._unsent += 1
+                continue
+            try:
+                held.append(json.dumps(event_record(event)))
+            except Exception as error:
+                self._unsent += 1
+                logger.warning("an event cannot be told: %s", type(error).__name__)
+            if sum(map(len, held)) > _BYTES_AT_A_TIME:
+                self._send(held)
+                held = []
+        if held:
+            self._send(held)
 
-    def _send(self, events: list[RequestEvent]) -> None:
+    def _send(self, records: list[str]) -> None:
         problem = ""
         try:
-            body = json.dumps([event_record(event) for event in events]).encode()
-            status = self._post(body)
+            status = self._post(f"[{','.join(records)}]".encode())
             problem = "" if status == 204 else f"status {status}"
-        except Exception as error:  # of the network, or of an event that cannot be told
+        except (OSError, http.client.HTTPException) as error:
             problem = type(error).__name__
         if not problem:
             self._failures = 0
             return
-        self.lost += len(events)
+        self._unsent += len(records)
         wait = OBSERVER_WAITS[min(self._failures, len(OBSERVER_WAITS) - 1)]
         self._silent_until = self._clock() + wait
         self._failures += 1
