@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import typing
 from typing import Any
 
@@ -10,6 +11,9 @@ from pydantic import BaseModel, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
 from eunoe.domain.nesting import json_text
+
+_GROUP_MARK = re.compile(r"[.,'\u2019\s]")
+_DIGIT_GROUPS = re.compile(r"[1-9][0-9]{0,2}([.,'\u2019\s])[0-9]{3}(?:\1[0-9]{3})*")
 
 
 class ForgivingModel(BaseModel):
@@ -55,7 +59,9 @@ def _usable_switch(value: Any) -> bool | None:
 def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
     """The number within the bounds that the field declares; None for what is no number."""
     try:
-        number = float(str(value).strip().replace("_", ""))
+        whole = isinstance(field.default, int)
+        typed = isinstance(value, str)
+        number = _written_number(value, whole=whole) if typed else float(str(value))
     except ValueError:
         return None
     if math.isnan(number):
@@ -64,6 +70,23 @@ def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
         number = max(number, getattr(bound, "ge", number))
         number = min(number, getattr(bound, "le", number))
     return int(number) if isinstance(field.default, int) else number
+
+
+def _written_number(text: str, *, whole: bool) -> float:
+    """A number as people write it: ``8k``, ``8,000`` where it is a whole one; ``0,5``, ``50 %``.
+
+    Raises:
+        ValueError: it is none.
+    """
+    bare = text.strip().lower().replace("_", "")
+    factor = {"k": 1e3, "m": 1e6}.get(bare[-1:], 1.0) if whole else 1.0
+    if bare.endswith("%") and not whole:
+        factor = 0.01
+    if factor != 1.0:
+        bare = bare[:-1].rstrip()
+    if whole and _DIGIT_GROUPS.fullmatch(bare):
+        return float(_GROUP_MARK.sub("", bare)) * factor
+    return float(bare.replace(",", ".")) * factor
 
 
 def _usable_text(value: Any) -> str | None:
