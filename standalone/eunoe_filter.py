@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 193 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 bc2c084869ae6433ef8511e0f7741e34e71a3ced66a6c06eb0093177285714f6
+# sources sha256 a1f8ec334245954247669ee5b82ad38fb75a94eae512a9a4e32475a11703c9be
 
 from __future__ import annotations
 
@@ -15119,6 +15119,10 @@ class HostEmbedders:
 # --------------------------------------------------------------------------------------------------
 # eunoe_openwebui.forgiving: Settings that come from a web form or a database: whatever arrives, a usable value results.
 
+_GROUP_MARK = re.compile(r"[.,'\u2019\s]")
+_DIGIT_GROUPS = re.compile(r"[1-9][0-9]{0,2}([.,'\u2019\s])[0-9]{3}(?:\1[0-9]{3})*")
+
+
 class ForgivingModel(BaseModel):
     """A model whose fields take anything: nonsense becomes the default, a number is clamped.
 
@@ -15162,7 +15166,9 @@ def _usable_switch(value: Any) -> bool | None:
 def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
     """The number within the bounds that the field declares; None for what is no number."""
     try:
-        number = float(str(value).strip().replace("_", ""))
+        whole = isinstance(field.default, int)
+        typed = isinstance(value, str)
+        number = _written_number(value, whole=whole) if typed else float(str(value))
     except ValueError:
         return None
     if math.isnan(number):
@@ -15171,6 +15177,23 @@ def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
         number = max(number, getattr(bound, "ge", number))
         number = min(number, getattr(bound, "le", number))
     return int(number) if isinstance(field.default, int) else number
+
+
+def _written_number(text: str, *, whole: bool) -> float:
+    """A number as people write it: ``8k``, ``8,000`` where it is a whole one; ``0,5``, ``50 %``.
+
+    Raises:
+        ValueError: it is none.
+    """
+    bare = text.strip().lower().replace("_", "")
+    factor = {"k": 1e3, "m": 1e6}.get(bare[-1:], 1.0) if whole else 1.0
+    if bare.endswith("%") and not whole:
+        factor = 0.01
+    if factor != 1.0:
+        bare = bare[:-1].rstrip()
+    if whole and _DIGIT_GROUPS.fullmatch(bare):
+        return float(_GROUP_MARK.sub("", bare)) * factor
+    return float(bare.replace(",", ".")) * factor
 
 
 def _usable_text(value: Any) -> str | None:
