@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 193 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a1f8ec334245954247669ee5b82ad38fb75a94eae512a9a4e32475a11703c9be
+# sources sha256 b65b23e06d0057fb9f4d75c99f54cddc1ce3b1d0577095061d72804f59ca3048
 
 from __future__ import annotations
 
@@ -116,12 +116,12 @@ def json_text(
 
 
 def written_text(value: object, write: Callable[[object], str] = str) -> str:
-    """The value as Python writes it, or as JSON where it is too deep for that."""
+    """The value as Python writes it, or as JSON where it is too deep, or a number too long."""
     if isinstance(value, str) and write is str:
         return value
     try:
         return write(value)
-    except RecursionError:
+    except (RecursionError, ValueError):
         return _deep_json(value, False, False, (", ", ": "))
 
 
@@ -166,10 +166,12 @@ def _key_text(key: object) -> str:
 def _leaf_json(value: object, quote: Callable[[str], str]) -> str:
     if isinstance(value, str):
         return quote(value)
-    if isinstance(value, (bool, int, float, type(None))):
-        return json.dumps(value)
     try:
+        if isinstance(value, (bool, int, float, type(None))):
+            return json.dumps(value)
         return quote(repr(value))
+    except ValueError:  # a whole number of more digits than Python writes
+        return quote(hex(value) if isinstance(value, int) else type(value).__name__)
     except RecursionError:
         return quote(type(value).__name__)
 

@@ -46,12 +46,12 @@ def json_text(
 
 
 def written_text(value: object, write: Callable[[object], str] = str) -> str:
-    """The value as Python writes it, or as JSON where it is too deep for that."""
+    """The value as Python writes it, or as JSON where it is too deep, or a number too long."""
     if isinstance(value, str) and write is str:
         return value
     try:
         return write(value)
-    except RecursionError:
+    except (RecursionError, ValueError):
         return _deep_json(value, False, False, (", ", ": "))
 
 
@@ -96,10 +96,12 @@ def _key_text(key: object) -> str:
 def _leaf_json(value: object, quote: Callable[[str], str]) -> str:
     if isinstance(value, str):
         return quote(value)
-    if isinstance(value, (bool, int, float, type(None))):
-        return json.dumps(value)
     try:
+        if isinstance(value, (bool, int, float, type(None))):
+            return json.dumps(value)
         return quote(repr(value))
+    except ValueError:  # a whole number of more digits than Python writes
+        return quote(hex(value) if isinstance(value, int) else type(value).__name__)
     except RecursionError:
         return quote(type(value).__name__)
 

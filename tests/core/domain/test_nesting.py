@@ -109,3 +109,11 @@ def test_a_circle_stays_a_circle():
     assert changed["A"] == "X"
     assert changed["B"][0] is changed
     assert list(circle) == ["a", "b"]
+
+
+def test_whole_numbers_of_more_digits_than_python_writes():
+    number = 10**5000
+    for value in (number, [number], {"n": number}, {number: "n"}):
+        assert hex(number) in json_text(value)
+        assert hex(number) in written_text(value)
+    assert json_text([number]) != json_text([number + 1])
