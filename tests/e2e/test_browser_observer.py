@@ -17,7 +17,7 @@ from eunoe import ContextOrchestrator, Conversation, Observer, TokenBudget
 from eunoe_backends import RemoteObserver
 from eunoe_backends.event_record import event_record
 from eunoe_observer import EventLog, ObserverApp
-from eunoe_web.asgi import Mounted
+from eunoe_web.asgi import Mounted, send_whole
 from events import SECRET, event_of, secret_talk
 from served import running_app
 
@@ -181,6 +181,92 @@ def test_below_a_path_the_page_finds_its_server(browser: Browser) -> None:
         page.ask(3)
         page.says("lead", "of 2,000 tokens")
         browser.open("about:blank")
+
+
+ATTACK = """
+const [there, record, done] = arguments, told = {};
+const read = (name, work) => work.then(
+  async answer => { told[name] = answer.type + " " + await answer.text(); },
+  () => { told[name] = "blocked"; });
+const body = JSON.stringify([record]);
+const plain = { method: "POST", body, headers: { "Content-Type": "text/plain" } };
+Promise.all([
+  read("read", fetch(there + "/events")),
+  read("opaque", fetch(there + "/events", { mode: "no-cors" })),
+  read("post", fetch(there + "/events", { ...plain, mode: "no-cors" })),
+  read("json", fetch(there + "/events", { method: "POST", body,
+    headers: { "Content-Type": "application/json" } })),
+  read("beacon", Promise.resolve(new Response(
+    String(navigator.sendBeacon(there + "/events", new Blob([body], { type: "text/plain" })))))),
+  new Promise(over => {
+    const source = new EventSource(there + "/stream");
+    source.onmessage = () => { told.stream = "read"; over(); };
+    source.onerror = () => { told.stream = "blocked"; source.close(); over(); };
+  }),
+  new Promise(over => {
+    const frame = document.createElement("iframe");
+    frame.onload = () => {
+      try { told.frame = frame.contentDocument ? "read" : "blocked"; }
+      catch { told.frame = "blocked"; }
+      over();
+    };
+    frame.src = there + "/";
+    document.body.append(frame);
+  }),
+]).then(() => setTimeout(() => done(told), 300));
+"""
+
+
+async def foreign_page(scope: Any, receive: Any, send: Any) -> None:
+    """Some website."""
+    if scope["type"] == "http":
+        await send_whole(send, 200, b"<!doctype html><title>Elsewhere</title>", "text/html")
+        return
+    while True:
+        event = await receive()
+        await send({"type": f"{event['type']}.complete"})
+        if event["type"] == "lifespan.shutdown":
+            return
+
+
+def test_pages_elsewhere_read_nothing_and_send_nothing(browser: Browser) -> None:
+    pytest.importorskip("uvicorn")
+    log = EventLog()
+    record = event_record(event_of(2))
+    log.enter(record)
+    with running_app(ObserverApp(log)) as url, running_app(foreign_page) as elsewhere:
+        for place in (elsewhere, elsewhere.replace("127.0.0.1", "localhost")):
+            browser.open(f"{place}/")
+            told = browser.wait_for(ATTACK, url, record)
+            assert told == {
+                "read": "blocked",
+                "opaque": "blocked",
+                "post": "blocked",
+                "json": "blocked",
+                "beacon": "default true",
+                "stream": "blocked",
+                "frame": "blocked",
+            }
+            assert log.news()["version"] == 1
+        browser.open("about:blank")
+        browser.log()
+
+
+def test_a_name_of_a_website_that_leads_here_is_refused() -> None:
+    pytest.importorskip("uvicorn")
+    setup_host.install_browser()
+    log = EventLog()
+    log.enter({**event_record(event_of(2)), "session": SECRET})
+    window = Browser(more=("--host-resolver-rules=MAP evil.example 127.0.0.1",))
+    try:
+        with running_app(ObserverApp(log)) as url:
+            for path in ("", "events", "stream", "events/1"):
+                window.open(f"{url.replace('127.0.0.1', 'evil.example')}/{path}")
+                said = window.run("return document.documentElement.textContent")
+                assert "this name is not known here" in said
+                assert SECRET not in said
+    finally:
+        window.close()
 
 
 def test_words_of_others_stay_words(page: Page) -> None:

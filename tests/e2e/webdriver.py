@@ -30,9 +30,14 @@ class CommandError(Exception):
 
 
 class Browser:
-    """One window. Elements are found by XPath, always waiting for them to appear."""
+    """One window. Elements are found by XPath, always waiting for them to appear.
 
-    def __init__(self, width: int = 1280, height: int = 800) -> None:
+    Args:
+        width, height: of the page.
+        more: command line arguments of the browser, beside the usual ones.
+    """
+
+    def __init__(self, width: int = 1280, height: int = 800, *, more: tuple[str, ...] = ()) -> None:
         port = free_port()
         self._driver = subprocess.Popen(
             ["chromedriver", f"--port={port}"],
@@ -41,7 +46,7 @@ class Browser:
         )
         self._base = f"http://127.0.0.1:{port}"
         self._wait_for_driver()
-        options = {"args": list(_ARGUMENTS)}
+        options = {"args": [*_ARGUMENTS, *more]}
         match = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
         wanted = {"capabilities": {"alwaysMatch": match}}
         session = self._send("POST", "/session", wanted)["sessionId"]
@@ -125,6 +130,10 @@ class Browser:
     def run(self, script: str, *arguments: object) -> Any:
         """Run JavaScript in the page."""
         return self._send("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def wait_for(self, script: str, *arguments: object) -> Any:
+        """Run JavaScript that calls its last argument with what it found, later."""
+        return self._send("POST", "/execute/async", {"script": script, "args": list(arguments)})
 
     def screenshot(self, path: Path) -> None:
         """Write the window as PNG."""

@@ -136,7 +136,6 @@ def test_who_leaves_is_forgotten(page: Running) -> None:
     with page.stream() as answer:
         next(pieces(answer))
         assert len(page.app._streams) == 1
-    page.log.enter(RECORD)
     for _ in range(200):
         if not page.app._streams:
             break
@@ -190,6 +189,7 @@ def test_who_may_do_what(
     answer = page.client.request(method, path, headers=given, content=body)
     assert answer.status_code == status
     assert "access-control-allow-origin" not in answer.headers
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
     assert page.log.news()["version"] == 1
     if status >= 400:
         assert answer.json()["error"]["message"].startswith("eunoe observe: ")
