@@ -65,6 +65,9 @@ def need_of_recall(
         return RecallNeed("light", why, scored, unasked=True)
     if shut:
         return RecallNeed("none", "the window holds what the question needs", scored)
+    if coverage.by_subject:
+        why = "the question names a person or a day that older messages tell more of"
+        return RecallNeed("deep", why, scored)
     if coverage.by_meaning:
         why = "an older message is closer in meaning to the question than the window"
         return RecallNeed("light", why, scored)

@@ -126,16 +126,16 @@ class RelevanceIndex:
             else:
                 unknown.append(term)
         weights.sort(key=lambda pair: -pair[1])
-        speaker = self._people.name_of(named[0]) if len(named) == 1 else ""
         profile = QueryProfile(
             weights=tuple(weights[: self.settings.max_terms]),
             unknown=tuple(unknown),
             asks=query.asks,
             kind=kind,
             cues=cues,
-            speaker=speaker,
+            speaker=self._people.name_of(named[0]) if len(named) == 1 else "",
             dates=query.dates,
             entities=query.entities,
+            people=len(named),
         )
         return profile, named
 

@@ -56,6 +56,7 @@ class QueryProfile:
         speaker: Folded name of the one speaker who is meant, empty when none or several are.
         dates: Dates in it.
         entities: Names, identifiers, paths in it.
+        people: How many of those who speak it names.
     """
 
     weights: tuple[tuple[str, float], ...]
@@ -66,6 +67,7 @@ class QueryProfile:
     speaker: str
     dates: tuple[CalendarDate, ...]
     entities: tuple[str, ...]
+    people: int = 0
 
     @property
     def recalls(self) -> bool:

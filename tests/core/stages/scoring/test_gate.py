@@ -309,3 +309,44 @@ def test_the_scale_of_an_embedder_does_not_count(scale, shift, before, within):
 def test_the_better_the_window_the_less_it_opens(before, within):
     low, high = (meant(noise(m3=before, m70=value)) for value in sorted(within))
     assert low.by_meaning or not high.by_meaning
+
+
+def told(*lines):
+    index = RelevanceIndex()
+    for turn, (name, text) in enumerate(lines):
+        index.append(analyse_text(text, role="user", name=name), turn=turn, tokens=10)
+    return index
+
+
+STORY = [
+    ("Ann", "[31 December, 2023] I watched the fireworks from the roof in Kiel."),
+    ("Bob", "[31 December, 2023] Nice."),
+    ("Ann", "[2 January, 2024] I never eat meat, it makes me ill."),
+    ("Bob", "[20 February, 2024] Oh."),
+    ("Bob", "[20 February, 2024] Good."),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "opens"),
+    [
+        ("Is Ann vegan?", True),
+        ("Is Eve vegan?", False),
+        ("Ann it is, then.", False),
+        ("Ok, is Ann vegan?", False),
+        ("Who did what on 31 December 2023?", True),
+        ("Who did what on 20 February 2024?", False),
+        ("Who did what on 5 June 2019?", False),
+    ],
+)
+def test_a_person_or_a_day_opens_it_without_a_word_in_common(text, opens):
+    query = analyse_text(text, role="user")
+    coverage = window_coverage(told(*STORY), query, 3)
+    assert coverage.best_outside == 0.0
+    assert coverage.by_subject == coverage.open == opens
+    assert coverage.plain >= opens
+
+
+def test_what_the_window_tells_most_of_a_person_is_enough():
+    query = analyse_text("Is Ann vegan?", role="user")
+    assert not window_coverage(told(*STORY[3:], *STORY[:3]), query, 2).by_subject
