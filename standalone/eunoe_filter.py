@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 193 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 b65b23e06d0057fb9f4d75c99f54cddc1ce3b1d0577095061d72804f59ca3048
+# sources sha256 d1309d20dcb7070f6a415fceaeb2ea10a43f14819058f9719ae4fff4bd4e437f
 
 from __future__ import annotations
 
@@ -4652,6 +4652,7 @@ class QueryProfile:
         speaker: Folded name of the one speaker who is meant, empty when none or several are.
         dates: Dates in it.
         entities: Names, identifiers, paths in it.
+        people: How many of those who speak it names.
     """
 
     weights: tuple[tuple[str, float], ...]
@@ -4662,6 +4663,7 @@ class QueryProfile:
     speaker: str
     dates: tuple[CalendarDate, ...]
     entities: tuple[str, ...]
+    people: int = 0
 
     @property
     def recalls(self) -> bool:
@@ -5510,16 +5512,16 @@ class RelevanceIndex:
             else:
                 unknown.append(term)
         weights.sort(key=lambda pair: -pair[1])
-        speaker = self._people.name_of(named[0]) if len(named) == 1 else ""
         profile = QueryProfile(
             weights=tuple(weights[: self.settings.max_terms]),
             unknown=tuple(unknown),
             asks=query.asks,
             kind=kind,
             cues=cues,
-            speaker=speaker,
+            speaker=self._people.name_of(named[0]) if len(named) == 1 else "",
             dates=query.dates,
             entities=query.entities,
+            people=len(named),
         )
         return profile, named
 
@@ -10155,6 +10157,8 @@ GATE_RELEVANT = 0.5
 """Relevance from which on a message out of view speaks for itself,"""
 GATE_RELEVANCE_LEAD = 3.0
 """and how many times that of all those in view it must be."""
+GATE_NEAR_DAY = math.exp(-1.0)
+"""Closeness to a day that a question names, from which on a message is of that time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -10179,6 +10183,8 @@ class WindowCoverage:
             the best one before it is no better than the best of so many random ones.
         relevant_outside: Relevance of the most relevant message before the window, 0 to 1.
         relevant_inside: The same in the window.
+        people: Whether it names one of those who speak in this chat.
+        dated: Whether messages before the window are nearer to a day that it names.
     """
 
     inside: float
@@ -10195,6 +10201,8 @@ class WindowCoverage:
     lead: float = -math.inf
     relevant_outside: float = 0.0
     relevant_inside: float = 0.0
+    people: bool = False
+    dated: bool = False
 
     @property
     def score(self) -> float:
@@ -10216,7 +10224,19 @@ class WindowCoverage:
         want something that is better known before the window, or when they are short and hold an
         identifier that only messages before the window know.
         """
-        return self._open_by_words or self.by_meaning or self.by_relevance
+        opened = self._open_by_words or self.by_subject
+        return opened or self.by_meaning or self.by_relevance
+
+    @property
+    def by_subject(self) -> bool:
+        """Whether a day or a person that a short question names opens it, though no word does.
+
+        "Where was Ann on 31 December?" and "Is Ann vegan?" may share no word with the answer. A
+        question about one of those who speak is about this chat.
+        """
+        if self._open_by_words or self.follows or self.words > GATE_NAME_WORDS or not self.asks:
+            return False
+        return self.dated or (self.people and self.relevant_outside > self.relevant_inside)
 
     @property
     def relevance_leads(self) -> bool:
@@ -10233,7 +10253,7 @@ class WindowCoverage:
 
         Also for what only tells of a question ("she asks for the colours"), or begins with thanks.
         """
-        return self.relevance_leads and not self._open_by_words
+        return self.relevance_leads and not (self._open_by_words or self.by_subject)
 
     @property
     def by_meaning(self) -> bool:
@@ -10241,7 +10261,7 @@ class WindowCoverage:
 
         It does not for what goes on with what is in view: that resembles much, and needs nothing.
         """
-        if self._open_by_words or self.follows or self.words > GATE_NAME_WORDS:
+        if self._open_by_words or self.by_subject or self.follows or self.words > GATE_NAME_WORDS:
             return False
         return self.lead >= GATE_MEANING_LEAD and (self.asks or self.recalls or self.wants)
 
@@ -10264,7 +10284,7 @@ class WindowCoverage:
 
     @property
     def plain(self) -> bool:
-        """Whether it is a plain question, or points back, and words opened the gate.
+        """Whether it is a plain question, or points back, and words or a subject opened the gate.
 
         Statements, and questions that only meaning or relevance speaks for, are served in the free
         room.
@@ -10334,7 +10354,18 @@ def window_coverage(
         lead=_meaning_lead(index, answer, start),
         relevant_outside=float(relevant.max(initial=0.0)),
         relevant_inside=float(values[start:].max(initial=0.0)),
+        people=answer.profile.people > 0,
+        dated=_dated_before(index, answer, start),
     )
+
+
+def _dated_before(index: RelevanceIndex, answer: Relevance, start: int) -> bool:
+    part = answer.signals.get("date")
+    if part is None:
+        return False
+    before = float(part[:start].max(initial=0.0))
+    least = GATE_NEAR_DAY * index.settings.weights.date
+    return before >= least and before > float(part[start:].max(initial=0.0))
 
 
 def _meaning_lead(index: RelevanceIndex, answer: Relevance, start: int) -> float:
@@ -20329,6 +20360,9 @@ def need_of_recall(
         return RecallNeed("light", why, scored, unasked=True)
     if shut:
         return RecallNeed("none", "the window holds what the question needs", scored)
+    if coverage.by_subject:
+        why = "the question names a person or a day that older messages tell more of"
+        return RecallNeed("deep", why, scored)
     if coverage.by_meaning:
         why = "an older message is closer in meaning to the question than the window"
         return RecallNeed("light", why, scored)
