@@ -901,4 +901,59 @@ MUTANTS = [
         "stages/window",
         ("cuts are foreseen no later than they come", "full - (low - head), side", "full, side"),
     ),
+    *mutants_of(
+        "stages/structure/stance",
+        (
+            "contradiction weakens support",
+            "held = support * (1.0 - contradiction)",
+            "held = support",
+        ),
+        (
+            "contradiction weakens likeness",
+            "(1.0 - confidence) * similarity * (1.0 - contradiction)",
+            "(1.0 - confidence) * similarity",
+        ),
+        (
+            "support counts once",
+            "stance_kernel(similarity, share, stance.contradiction",
+            "stance_kernel(similarity, stance.support, stance.contradiction",
+        ),
+        ("a stance is scaled", "x / total for x in numbers", "x for x in numbers"),
+    ),
+    *mutants_of(
+        "pipeline/opinion_desk",
+        (
+            "opinions belong to a model",
+            "keys = [(self._name, self._key(content))",
+            'keys = [("", self._key(content))',
+        ),
+        ("all or nothing", "return known if len(known) == len(asked) else None", "return known"),
+        ("a deadline ends the wait", "left <= 0 or expired()", "left <= 0"),
+        ("a late model is not waited for", "left <= 0 or expired()", "expired()"),
+        ("a fault closes the desk", "self._closed_until = self._clock() + wait", "pass"),
+        ("what was asked last comes first", "reversed(self._waiting)", "self._waiting"),
+    ),
+    *mutants_of(
+        "pipeline/lifting",
+        (
+            "a name in the question ends the search",
+            "if _says_name(asked_names):\n            return values",
+            "if False:\n            return values",
+        ),
+        (
+            "names tell what a pronoun means",
+            "recent.update(dict.fromkeys(name for names in found for name in names))",
+            "pass",
+        ),
+        ("names are hops", "ties += _ties_by_names(", "_ties_by_names("),
+    ),
+    *mutants_of(
+        "pipeline/request",
+        ("nothing is asked of a model that was late", "if missing not in self.notes else []", ""),
+    ),
+    *mutants_of(
+        "pipeline/presets/lethe_walk",
+        ("few pairs are judged", "in order[:WALK_JUDGED]", "in order"),
+        ("pairs with the question first", "(tie[1] != chat.size, -tie[2]", "(-tie[2]"),
+    ),
 ]

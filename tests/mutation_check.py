@@ -52,7 +52,7 @@ TABLES = {
     "stable": [*_pipes("carrying"), "tests/property/test_prefix.py"],
     "answering": _pipes("fitting"),
     "asking": _pipes("fitting"),
-    "request": _pipes("late_results"),
+    "request": _pipes("late_results", "structuring"),
     "rewriting": ["tests/core/wire/test_rewriting.py", *_pipes("call_ids")],
     "openai": ["tests/core/wire/test_openai.py"],
     "in_place": _pipes("flags_at_work"),
@@ -62,6 +62,10 @@ TABLES = {
     "writing": ["tests/core/pipeline/summaries", "tests/adapters/backends/test_redis_summaries.py"],
     "sent_windows": ["tests/core/pipeline/test_sent_windows.py"],
     "gate": [f"{STAGES}/scoring/test_gate.py"],
+    "stance": [f"{STAGES}/structure/test_stance.py"],
+    "opinion_desk": _pipes("opinion_desk", "structuring"),
+    "lifting": _pipes("structuring", "lifting"),
+    "lethe_walk": [f"{PIPES}/presets/test_lethe_walk.py"],
 }
 PIPELINE = _pipes("mending", "fitting", "flags_at_work", "users")
 LAWS = ["tests/property"]

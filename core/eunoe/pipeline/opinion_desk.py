@@ -37,9 +37,10 @@ class OpinionDesk(Generic[Asked, Said]):
     Args:
         name: of the model, under which its opinions are remembered.
         ask: the model: one answer for each of some contents.
-        read: turns an answer into an opinion and the bytes that it takes with its content; what it
-            raises is a fault of the model.
-        memory: where opinions are kept, by the name and the content.
+        read: turns an answer into an opinion and the bytes that it takes in memory; what it raises
+            is a fault of the model.
+        key: what tells contents apart; kept with each opinion, so it should be small.
+        memory: where opinions are kept, by the name and the key.
         what: what the model does, for the log.
         timeout: seconds that a request waits, above 0.
         clock: seconds, rising.
@@ -52,7 +53,8 @@ class OpinionDesk(Generic[Asked, Said]):
         self,
         name: str,
         ask: Callable[[Sequence[Asked]], Sequence[Any]],
-        read: Callable[[Asked, Any], tuple[Said, int]],
+        read: Callable[[Any], tuple[Said, int]],
+        key: Callable[[Asked], Hashable],
         memory: OpinionMemory[Said],
         *,
         what: str,
@@ -62,10 +64,9 @@ class OpinionDesk(Generic[Asked, Said]):
         if not 0 < timeout < float("inf"):
             raise SettingsError("structure_timeout", timeout, "seconds, above 0, finite")
         self._name, self._ask, self._read, self._memory = name, ask, read, memory
-        self._what, self._timeout, self._clock = what, timeout, clock
+        self._key, self._what, self._timeout, self._clock = key, what, timeout, clock
         self._waiting: dict[Asked, None] = {}
         self._working = False
-        self._faults = 0
         self._faults_in_a_row = 0
         self._closed_until = -float("inf")
         self._change = threading.Condition()
@@ -83,31 +84,31 @@ class OpinionDesk(Generic[Asked, Said]):
         Returns:
             One opinion for each, or None if some could not be had in time.
         """
-        found = self._known(asked)
-        if len(found) == len(asked):
-            return found
-        missing = [a for a in dict.fromkeys(asked) if self._memory.get((self._name, a)) is None]
-        if not self._answered(missing, expired, float("inf") if patient else self._timeout):
-            return None
-        found = self._known(asked)
-        return found if len(found) == len(asked) else None
+        keys = [(self._name, self._key(content)) for content in asked]
+        found = [self._memory.get(key) for key in keys]
+        missing = [content for content, said in zip(asked, found, strict=True) if said is None]
+        if missing:
+            timeout = float("inf") if patient else self._timeout
+            if not self._answered(list(dict.fromkeys(missing)), expired, timeout):
+                return None
+            found = [self._memory.get(key) for key in keys]
+        known = [said for said in found if said is not None]
+        return known if len(known) == len(asked) else None
 
     def drain(self) -> None:
         """Wait until nothing is left to be asked."""
         with self._change:
             self._change.wait_for(lambda: not self._working)
 
-    def _known(self, asked: Sequence[Asked]) -> list[Said]:
-        said = (self._memory.get((self._name, a)) for a in asked)
-        return [s for s in said if s is not None]
-
     def _answered(self, missing: list[Asked], expired: Callable[[], bool], timeout: float) -> bool:
-        """Have contents asked about; False where the time is over before, or the model fails."""
+        """Have contents asked about; False where the time is over before.
+
+        Of a model that failed, memory has no opinion then.
+        """
         until = self._clock() + timeout
         with self._change:
             if self._clock() < self._closed_until or expired():
                 return False
-            faults = self._faults
             for content in missing:
                 if len(self._waiting) >= _DESK_MOST_WAITING:
                     return False  # the next request asks again
@@ -120,7 +121,7 @@ class OpinionDesk(Generic[Asked, Said]):
                 if left <= 0 or expired():
                     return False
                 self._change.wait(min(left, _DESK_LOOKS))
-            return self._faults == faults
+            return True
 
     def _work(self) -> None:
         while True:
@@ -140,12 +141,14 @@ class OpinionDesk(Generic[Asked, Said]):
         """Ask for opinions and remember them; False after a fault."""
         try:
             answers = list(self._ask(batch))
-            read = [self._read(a, said) for a, said in zip(batch, answers, strict=True)]
+            if len(answers) != len(batch):
+                raise ValueError(f"{len(answers)} answers for {len(batch)}")  # noqa: TRY301
+            read = [self._read(answer) for answer in answers]
         except Exception as error:  # whatever it is, requests go on without
             self._note_fault(error)
             return False
         for content, (said, size) in zip(batch, read, strict=True):
-            self._memory.put((self._name, content), said, size)
+            self._memory.put((self._name, self._key(content)), said, size)
         with self._change:
             self._faults_in_a_row = 0
         return True
@@ -153,7 +156,6 @@ class OpinionDesk(Generic[Asked, Said]):
     def _note_fault(self, error: Exception) -> None:
         with self._change:
             wait = DESK_WAITS[min(self._faults_in_a_row, len(DESK_WAITS) - 1)]
-            self._faults += 1
             self._faults_in_a_row += 1
             self._closed_until = self._clock() + wait
         kind = type(error).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,8 +23,8 @@ NAMES_MISSING = "the entity extractor did not answer in time: our own analysis a
 STANCES_MISSING = "the stance judge did not answer in time: likeness alone ties messages"
 
 _NAMES_MOST = 256
-_NAMES_OVERHEAD_BYTES = 200
-_STANCE_OVERHEAD_BYTES = 300
+_NAME_BYTES = 60
+_OPINION_BYTES = 300
 
 
 def names_desk(extractor: EntityExtractor, memory: PipelineMemory, timeout: float) -> NamesDesk:
@@ -36,6 +37,7 @@ def names_desk(extractor: EntityExtractor, memory: PipelineMemory, timeout: floa
         extractor.name,
         extractor.extract,
         read_names,
+        text_digest,
         memory.names,
         what="Entity extraction",
         timeout=timeout,
@@ -52,14 +54,15 @@ def stance_desk(judge: StanceJudge, memory: PipelineMemory, timeout: float) -> S
         judge.name,
         judge.judge,
         _read_stance,
+        _pair_digest,
         memory.stances,
         what="Judging stance",
         timeout=timeout,
     )
 
 
-def read_names(text: str, said: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """The names of a text, folded as our own are, each once, 256 at most; and their bytes.
+def read_names(said: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """The names in a text, folded as our own are, each once, 256 at most; and their bytes.
 
     Raises:
         TypeError: they are no list of texts.
@@ -68,7 +71,7 @@ def read_names(text: str, said: Sequence[str]) -> tuple[tuple[str, ...], int]:
         raise TypeError("names of a text are a list of texts")
     folded = dict.fromkeys(fold_name(name) for name in said)
     names = tuple([name for name in folded if len(name) > 1][:_NAMES_MOST])
-    return names, 2 * (len(text) + sum(map(len, names))) + _NAMES_OVERHEAD_BYTES
+    return names, sum(2 * len(name) + _NAME_BYTES for name in names) + _OPINION_BYTES
 
 
 def fold_name(name: str) -> str:
@@ -82,5 +85,14 @@ def fold_name(name: str) -> str:
     return " ".join([word for _, _, word in entries[said[0] : said[-1] + 1]]) if said else ""
 
 
-def _read_stance(pair: tuple[str, str], said: Any) -> tuple[Stance, int]:
-    return stance_of(said), 2 * (len(pair[0]) + len(pair[1])) + _STANCE_OVERHEAD_BYTES
+def text_digest(text: str) -> bytes:
+    """What stands for a text in memory: 16 bytes, where a chat of long texts would not fit."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _read_stance(said: Any) -> tuple[Stance, int]:
+    return stance_of(said), _OPINION_BYTES
+
+
+def _pair_digest(pair: tuple[str, str]) -> bytes:
+    return text_digest(pair[0]) + text_digest(pair[1])

@@ -36,7 +36,8 @@ def desk(model, *, memory=None, name="lengths", timeout=5.0, read=None, **more):
     return OpinionDesk(
         name,
         model.ask,
-        read or (lambda text, said: (said, 10)),
+        read or (lambda said: (said, 10)),
+        str.encode,
         memory if memory is not None else OpinionMemory(100_000),
         what="Measuring",
         timeout=timeout,
@@ -132,7 +133,7 @@ def test_an_answer_that_is_none_is_a_fault(answer):
 
 
 def test_what_cannot_be_read_is_a_fault():
-    def refuse(text, said):
+    def refuse(said):
         raise ValueError(said)
 
     assert desk(Lengths(), read=refuse).opinions(["a"], never) is None

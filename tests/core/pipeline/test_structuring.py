@@ -126,13 +126,13 @@ def test_names_are_folded_as_our_own_are(name, folded):
 
 
 def test_names_of_a_text_are_few_and_each_once():
-    names, size = read_names("a text", ["Acme", "acme", "x", "the", "Zoë"])
+    names, size = read_names(["Acme", "acme", "x", "the", "Zoë"])
     assert names == ("acme", "zoe")
     assert size > 0
-    assert len(read_names("", [f"name {i}" for i in range(999)])[0]) == 256
+    assert len(read_names([f"name {i}" for i in range(999)])[0]) == 256
     for wrong in ("acme", [None], [["acme"]], None):
         with pytest.raises(TypeError):
-            read_names("", wrong)
+            read_names(wrong)
 
 
 @pytest.mark.parametrize("policy", POLICY_NAMES)
@@ -203,6 +203,16 @@ def test_a_warm_turn_asks_only_for_new_texts():
     warm = answer(by, messages, "lethe")
     assert sorted(extractor.texts) == ["kilo-7", "thank you, and who told you?"]
     assert whole(warm) == whole(answer(orchestrator(WordList("payments api")), messages, "lethe"))
+
+
+def test_a_chat_of_long_texts_is_remembered_whole():
+    extractor = WordList("payments api")
+    by = orchestrator(extractor, memory=PipelineMemory(8_000_000))
+    messages = [*filler(200), user("is the payments api slow?")]
+    messages[:-1:2] = [user(f"{said(m)} " + "lorem " * 1300) for m in messages[:-1:2]]
+    for _ in range(2):
+        assert NAMES_MISSING not in answer(by, messages, "lethe").report.warnings
+    assert len(extractor.texts) == len(set(extractor.texts))
 
 
 def test_without_a_cue_the_default_path_asks_nothing():
