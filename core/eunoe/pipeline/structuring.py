@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from eunoe.domain.message import text_digest
 from eunoe.domain.ports import EntityExtractor, StanceJudge
 from eunoe.pipeline.opinion_desk import OpinionDesk
 from eunoe.pipeline.transcript import PipelineMemory
@@ -85,14 +85,9 @@ def fold_name(name: str) -> str:
     return " ".join([word for _, _, word in entries[said[0] : said[-1] + 1]]) if said else ""
 
 
-def text_digest(text: str) -> bytes:
-    """What stands for a text in memory: 16 bytes, where a chat of long texts would not fit."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
 def _read_stance(said: Any) -> tuple[Stance, int]:
     return stance_of(said), _OPINION_BYTES
 
 
-def _pair_digest(pair: tuple[str, str]) -> bytes:
-    return text_digest(pair[0]) + text_digest(pair[1])
+def _pair_digest(pair: tuple[str, str]) -> tuple[str, str]:
+    return text_digest(pair[0]), text_digest(pair[1])

@@ -158,16 +158,21 @@ def test_a_question_that_names_something_means_nothing_else():
     assert score(plain) > score(named)
 
 
-def test_two_hops_over_a_name_of_common_words():
-    messages = [
+def tenants(question):
+    """A name whose words are common, and two messages that are tied by it alone."""
+    return [
         user("our tenant is green house."),
         assistant("ok"),
         *filler(6),
         *[m for i in range(6) for m in (user(f"the green door {i}"), user(f"the house {i}"))],
         user("green house pays on Monday."),
         *filler(6, 6),
-        user("when does our tenant pay?"),
+        user(question),
     ]
+
+
+def test_two_hops_over_a_name_of_common_words():
+    messages = tenants("when does our tenant pay?")
     place = next(i for i, m in enumerate(messages) if "Monday" in said(m))
     without = answer(orchestrator(), messages)
     with_names = answer(orchestrator(WordList("green house")), messages)
@@ -247,6 +252,19 @@ def test_a_failing_extractor_leaves_our_own_names(policy, fault):
     by = orchestrator(WordList("payments api", fault=fault))
     plain = answer(orchestrator(), policy=policy)
     assert same_but_warned(answer(by, policy=policy), plain, NAMES_MISSING)
+
+
+def test_who_was_late_is_not_asked_again_in_a_request():
+    messages = tenants("when does our tenant pay for it?")  # a pronoun, and two hops
+    gate = threading.Event()
+    extractor = WordList("green house", gate=gate)
+    by = orchestrator(extractor, structure_timeout=0.3)
+    assert same_but_warned(answer(by, messages), answer(orchestrator(), messages), NAMES_MISSING)
+    gate.set()
+    by.drain()
+    known = set(extractor.texts)
+    answer(by, messages)
+    assert set(extractor.texts) > known
 
 
 def test_a_failing_judge_leaves_likeness():
