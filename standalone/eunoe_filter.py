@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 193 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 d1309d20dcb7070f6a415fceaeb2ea10a43f14819058f9719ae4fff4bd4e437f
+# sources sha256 5b227d37e95c968ad887f62fa5386d19d31a8366f23884302dce08fa839bb2a1
 
 from __future__ import annotations
 
@@ -6797,9 +6797,10 @@ class OpinionDesk(Generic[Asked, Said]):
     Args:
         name: of the model, under which its opinions are remembered.
         ask: the model: one answer for each of some contents.
-        read: turns an answer into an opinion and the bytes that it takes with its content; what it
-            raises is a fault of the model.
-        memory: where opinions are kept, by the name and the content.
+        read: turns an answer into an opinion and the bytes that it takes in memory; what it raises
+            is a fault of the model.
+        key: what tells contents apart; kept with each opinion, so it should be small.
+        memory: where opinions are kept, by the name and the key.
         what: what the model does, for the log.
         timeout: seconds that a request waits, above 0.
         clock: seconds, rising.
@@ -6812,7 +6813,8 @@ class OpinionDesk(Generic[Asked, Said]):
         self,
         name: str,
         ask: Callable[[Sequence[Asked]], Sequence[Any]],
-        read: Callable[[Asked, Any], tuple[Said, int]],
+        read: Callable[[Any], tuple[Said, int]],
+        key: Callable[[Asked], Hashable],
         memory: OpinionMemory[Said],
         *,
         what: str,
@@ -6822,10 +6824,9 @@ class OpinionDesk(Generic[Asked, Said]):
         if not 0 < timeout < float("inf"):
             raise SettingsError("structure_timeout", timeout, "seconds, above 0, finite")
         self._name, self._ask, self._read, self._memory = name, ask, read, memory
-        self._what, self._timeout, self._clock = what, timeout, clock
+        self._key, self._what, self._timeout, self._clock = key, what, timeout, clock
         self._waiting: dict[Asked, None] = {}
         self._working = False
-        self._faults = 0
         self._faults_in_a_row = 0
         self._closed_until = -float("inf")
         self._change = threading.Condition()
@@ -6843,31 +6844,31 @@ class OpinionDesk(Generic[Asked, Said]):
         Returns:
             One opinion for each, or None if some could not be had in time.
         """
-        found = self._known(asked)
-        if len(found) == len(asked):
-            return found
-        missing = [a for a in dict.fromkeys(asked) if self._memory.get((self._name, a)) is None]
-        if not self._answered(missing, expired, float("inf") if patient else self._timeout):
-            return None
-        found = self._known(asked)
-        return found if len(found) == len(asked) else None
+        keys = [(self._name, self._key(content)) for content in asked]
+        found = [self._memory.get(key) for key in keys]
+        missing = [content for content, said in zip(asked, found, strict=True) if said is None]
+        if missing:
+            timeout = float("inf") if patient else self._timeout
+            if not self._answered(list(dict.fromkeys(missing)), expired, timeout):
+                return None
+            found = [self._memory.get(key) for key in keys]
+        known = [said for said in found if said is not None]
+        return known if len(known) == len(asked) else None
 
     def drain(self) -> None:
         """Wait until nothing is left to be asked."""
         with self._change:
             self._change.wait_for(lambda: not self._working)
 
-    def _known(self, asked: Sequence[Asked]) -> list[Said]:
-        said = (self._memory.get((self._name, a)) for a in asked)
-        return [s for s in said if s is not None]
-
     def _answered(self, missing: list[Asked], expired: Callable[[], bool], timeout: float) -> bool:
-        """Have contents asked about; False where the time is over before, or the model fails."""
+        """Have contents asked about; False where the time is over before.
+
+        Of a model that failed, memory has no opinion then.
+        """
         until = self._clock() + timeout
         with self._change:
             if self._clock() < self._closed_until or expired():
                 return False
-            faults = self._faults
             for content in missing:
                 if len(self._waiting) >= _DESK_MOST_WAITING:
                     return False  # the next request asks again
@@ -6880,7 +6881,7 @@ class OpinionDesk(Generic[Asked, Said]):
                 if left <= 0 or expired():
                     return False
                 self._change.wait(min(left, _DESK_LOOKS))
-            return self._faults == faults
+            return True
 
     def _work(self) -> None:
         while True:
@@ -6900,12 +6901,14 @@ class OpinionDesk(Generic[Asked, Said]):
         """Ask for opinions and remember them; False after a fault."""
         try:
             answers = list(self._ask(batch))
-            read = [self._read(a, said) for a, said in zip(batch, answers, strict=True)]
+            if len(answers) != len(batch):
+                raise ValueError(f"{len(answers)} answers for {len(batch)}")  # noqa: TRY301
+            read = [self._read(answer) for answer in answers]
         except Exception as error:  # whatever it is, requests go on without
             self._note_fault(error)
             return False
         for content, (said, size) in zip(batch, read, strict=True):
-            self._memory.put((self._name, content), said, size)
+            self._memory.put((self._name, self._key(content)), said, size)
         with self._change:
             self._faults_in_a_row = 0
         return True
@@ -6913,7 +6916,6 @@ class OpinionDesk(Generic[Asked, Said]):
     def _note_fault(self, error: Exception) -> None:
         with self._change:
             wait = DESK_WAITS[min(self._faults_in_a_row, len(DESK_WAITS) - 1)]
-            self._faults += 1
             self._faults_in_a_row += 1
             self._closed_until = self._clock() + wait
         kind = type(error).__name__
@@ -6934,8 +6936,8 @@ NAMES_MISSING = "the entity extractor did not answer in time: our own analysis a
 STANCES_MISSING = "the stance judge did not answer in time: likeness alone ties messages"
 
 _NAMES_MOST = 256
-_NAMES_OVERHEAD_BYTES = 200
-_STANCE_OVERHEAD_BYTES = 300
+_NAME_BYTES = 60
+_OPINION_BYTES = 300
 
 
 def names_desk(extractor: EntityExtractor, memory: PipelineMemory, timeout: float) -> NamesDesk:
@@ -6948,6 +6950,7 @@ def names_desk(extractor: EntityExtractor, memory: PipelineMemory, timeout: floa
         extractor.name,
         extractor.extract,
         read_names,
+        text_digest,
         memory.names,
         what="Entity extraction",
         timeout=timeout,
@@ -6964,14 +6967,15 @@ def stance_desk(judge: StanceJudge, memory: PipelineMemory, timeout: float) -> S
         judge.name,
         judge.judge,
         _read_stance,
+        _pair_digest,
         memory.stances,
         what="Judging stance",
         timeout=timeout,
     )
 
 
-def read_names(text: str, said: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """The names of a text, folded as our own are, each once, 256 at most; and their bytes.
+def read_names(said: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """The names in a text, folded as our own are, each once, 256 at most; and their bytes.
 
     Raises:
         TypeError: they are no list of texts.
@@ -6980,7 +6984,7 @@ def read_names(text: str, said: Sequence[str]) -> tuple[tuple[str, ...], int]:
         raise TypeError("names of a text are a list of texts")
     folded = dict.fromkeys(fold_name(name) for name in said)
     names = tuple([name for name in folded if len(name) > 1][:_NAMES_MOST])
-    return names, 2 * (len(text) + sum(map(len, names))) + _NAMES_OVERHEAD_BYTES
+    return names, sum(2 * len(name) + _NAME_BYTES for name in names) + _OPINION_BYTES
 
 
 def fold_name(name: str) -> str:
@@ -6994,8 +6998,12 @@ def fold_name(name: str) -> str:
     return " ".join([word for _, _, word in entries[said[0] : said[-1] + 1]]) if said else ""
 
 
-def _read_stance(pair: tuple[str, str], said: Any) -> tuple[Stance, int]:
-    return stance_of(said), 2 * (len(pair[0]) + len(pair[1])) + _STANCE_OVERHEAD_BYTES
+def _read_stance(said: Any) -> tuple[Stance, int]:
+    return stance_of(said), _OPINION_BYTES
+
+
+def _pair_digest(pair: tuple[str, str]) -> tuple[str, str]:
+    return text_digest(pair[0]), text_digest(pair[1])
 
 
 # --------------------------------------------------------------------------------------------------
