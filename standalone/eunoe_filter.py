@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 193 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 5b227d37e95c968ad887f62fa5386d19d31a8366f23884302dce08fa839bb2a1
+# sources sha256 1e3b5457a33dfbbff45804b0817997a59f41a134136b66c32fa920a29a136c2d
 
 from __future__ import annotations
 
@@ -21240,7 +21240,8 @@ def answer_request(
             request.due = summary_before_the_first_cut(request)
     else:
         try:
-            view, built, overrun = _decide(request, asked.policy, on_overflow, fits=fits)
+            view, built, overrun = _decide(request, asked, on_overflow, fits=fits)
+            asked.mark("fitting")
             view.cut = declared_cut(request, view, built)
         except BudgetError as error:
             raise BudgetError(asked.in_all(error.needed), asked.limit) from None
@@ -21261,15 +21262,17 @@ def answer_request(
 
 
 def _decide(
-    request: Request, policy: str, on_overflow: OnOverflow, *, fits: bool
+    request: Request, asked: AskedRequest, on_overflow: OnOverflow, *, fits: bool
 ) -> tuple[View, Built, Overrun | None]:
     """The whole history if that fits, else the policy's view, else the turn alone."""
+    policy = asked.policy
     if fits or policy == "off":
         view = whole_view(request)
         built = fit_view(replace(request, allowed=None) if policy == "off" else request, view)
         if request.allowed is None or built.tokens <= request.allowed or policy == "off":
             return view, built, None
     view = decide_in_time(request, policy)
+    asked.mark("choosing")
     built = fit_view(request, view)
     if request.allowed is None or built.tokens <= request.allowed:
         return view, built, None
@@ -21454,7 +21457,7 @@ def choose_list(
             notes=list(asked.notes),
         )
         result = answer_request(conversation, request, asked, parts.on_overflow)
-        asked.mark("choosing")
+        asked.mark("reporting")
         if learn:
             if result.sent is not None:
                 transcript.sent.note(request.asked_as, result.sent)
@@ -21700,6 +21703,7 @@ class ContextOrchestrator:
         policy: str | None = None,
         budget: Budget | None = None,
         expired: Callable[[], bool] | None = None,
+        clock: StageClock | None = None,
     ) -> OrchestratorResult:
         """The list that the model should see now.
 
@@ -21717,6 +21721,7 @@ class ContextOrchestrator:
             budget: over the orchestrator's budget, for this request.
             expired: asked between steps; once it says True, scoring is given up and the newest
                 turns are sent instead.
+            clock: measures how long each stage takes; an observer has one of its own.
 
         Returns:
             The caller's own objects in order, unless something had to be cut or mended.
@@ -21728,7 +21733,8 @@ class ContextOrchestrator:
         """
         name = self.settings.policy if policy is None else policy
         check_request(conversation, model_id, tools, output_reserve, name, budget)
-        clock = StageClock() if self._desk is not None else None
+        if clock is None and self._desk is not None:
+            clock = StageClock()
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         cap = self.budget if budget is None else budget
         limit, unpriced = allowed_by_price(cap, self.prices, model_id)
@@ -22319,6 +22325,7 @@ def fit_request(
     factor: float = 1.0,
     late: Callable[[], bool] | None = None,
     advisers: FilterAdvisers = NO_FILTER_ADVISERS,
+    clock: StageClock | None = None,
 ) -> FilterOutcome:
     """Choose what the model sees.
 
@@ -22330,6 +22337,7 @@ def fit_request(
         factor: real tokens for each that we count.
         late: asked now and then; once it says True, the newest turns are sent.
         advisers: models that are asked beside the words.
+        clock: measures how long each stage takes; None where nobody observes.
 
     Raises:
         BudgetError: it does not fit and the valves say "refuse".
@@ -22353,6 +22361,7 @@ def fit_request(
         output_reserve=0,
         budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
         expired=late,
+        clock=clock,
     )
     report = result.report
     asked = advisers.embedder is not None or advisers.labeller is not None
@@ -23942,14 +23951,15 @@ class Filter:
         """The choice, and what to show of it; runs in a thread."""
         factor = self._usage.factor(str(request.body.get("model") or ""))
         advisers = self._advisers.advisers(valves, request.embedding, request.loop)
-        began = time.perf_counter()
+        clock = StageClock() if self._watch.observer(valves) is not None else None
         outcome = fit_request(
-            request, valves, self._shelf, self._views, factor, late.is_set, advisers
+            request, valves, self._shelf, self._views, factor, late.is_set, advisers, clock
         )
         if outcome.afterwards is not None:
             # a later step of a turn no longer has what its first step left out
             self._desk.note(request.turn, outcome.afterwards, first=not request.earlier.counted)
-        self._tell(request, valves, outcome, 1000 * (time.perf_counter() - began))
+        if clock is not None:
+            self._tell(request, valves, outcome, clock.milliseconds)
         try:
             return self._shown(request, valves, outcome, factor)
         except Exception as error:  # what was chosen is sent all the same
@@ -23961,9 +23971,9 @@ class Filter:
         self._watch.failed(valves, said, str(given.body.get("model") or ""), chat)
 
     def _tell(
-        self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, taken: float
+        self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, times: Any
     ) -> None:
-        """Tell the observer, if there is one; ``taken`` are milliseconds."""
+        """Tell the observer; ``times`` are the milliseconds of each stage."""
         model_id = str(request.body.get("model") or "")
 
         def event(key: str, source: str) -> RequestEvent:
@@ -23975,7 +23985,7 @@ class Filter:
                 prices,
                 model_id,
                 request.chat,
-                {"choosing": taken},
+                times,
                 forecast=forecast,
                 ledger=enter_requests(
                     [forecast],

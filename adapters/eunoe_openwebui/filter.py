@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import time
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -16,7 +15,7 @@ from eunoe.domain.errors import BudgetError
 from eunoe.domain.event import RequestEvent
 from eunoe.domain.log import logger
 from eunoe.pipeline.forecasting import enter_requests
-from eunoe.pipeline.observing import request_event
+from eunoe.pipeline.observing import StageClock, request_event
 from eunoe.pipeline.sent_lists import SentLists
 from eunoe.pipeline.usage_book import UsageBook
 from eunoe.stages.accounting.ledger import Ledger
@@ -208,14 +207,15 @@ class Filter:
         """The choice, and what to show of it; runs in a thread."""
         factor = self._usage.factor(str(request.body.get("model") or ""))
         advisers = self._advisers.advisers(valves, request.embedding, request.loop)
-        began = time.perf_counter()
+        clock = StageClock() if self._watch.observer(valves) is not None else None
         outcome = fit_request(
-            request, valves, self._shelf, self._views, factor, late.is_set, advisers
+            request, valves, self._shelf, self._views, factor, late.is_set, advisers, clock
         )
         if outcome.afterwards is not None:
             # a later step of a turn no longer has what its first step left out
             self._desk.note(request.turn, outcome.afterwards, first=not request.earlier.counted)
-        self._tell(request, valves, outcome, 1000 * (time.perf_counter() - began))
+        if clock is not None:
+            self._tell(request, valves, outcome, clock.milliseconds)
         try:
             return self._shown(request, valves, outcome, factor)
         except Exception as error:  # what was chosen is sent all the same
@@ -227,9 +227,9 @@ class Filter:
         self._watch.failed(valves, said, str(given.body.get("model") or ""), chat)
 
     def _tell(
-        self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, taken: float
+        self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, times: Any
     ) -> None:
-        """Tell the observer, if there is one; ``taken`` are milliseconds."""
+        """Tell the observer; ``times`` are the milliseconds of each stage."""
         model_id = str(request.body.get("model") or "")
 
         def event(key: str, source: str) -> RequestEvent:
@@ -241,7 +241,7 @@ class Filter:
                 prices,
                 model_id,
                 request.chat,
-                {"choosing": taken},
+                times,
                 forecast=forecast,
                 ledger=enter_requests(
                     [forecast],

@@ -14,6 +14,7 @@ from eunoe.domain.conversation import Conversation
 from eunoe.domain.report import Report
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.advice import may_be_cut
+from eunoe.pipeline.observing import StageClock
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.pipeline.sent_lists import SentLists, sent_list
@@ -109,6 +110,7 @@ def fit_request(
     factor: float = 1.0,
     late: Callable[[], bool] | None = None,
     advisers: FilterAdvisers = NO_FILTER_ADVISERS,
+    clock: StageClock | None = None,
 ) -> FilterOutcome:
     """Choose what the model sees.
 
@@ -120,6 +122,7 @@ def fit_request(
         factor: real tokens for each that we count.
         late: asked now and then; once it says True, the newest turns are sent.
         advisers: models that are asked beside the words.
+        clock: measures how long each stage takes; None where nobody observes.
 
     Raises:
         BudgetError: it does not fit and the valves say "refuse".
@@ -143,6 +146,7 @@ def fit_request(
         output_reserve=0,
         budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
         expired=late,
+        clock=clock,
     )
     report = result.report
     asked = advisers.embedder is not None or advisers.labeller is not None

@@ -21,6 +21,7 @@ from eunoe.domain.log import logger
 from eunoe.domain.ports import Embedder, Summarizer
 from eunoe.domain.report import Report
 from eunoe.domain.settings import Settings
+from eunoe.pipeline.observing import StageClock
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.pipeline.sent_lists import SentLists, sent_list
@@ -183,7 +184,7 @@ class ChatFitter:
 
     def _choose(self, body: ChatBody, window: int, wishes: Wishes, late: threading.Event) -> Fitted:
         """The choice; runs in a thread."""
-        began = time.perf_counter()
+        began, clock = time.perf_counter(), StageClock() if self._watched else None
         model = body.model
         factor = self._book.factor(model)
         allowed = allowed_tokens(body, self._settings, window, wishes.max_tokens)
@@ -198,6 +199,7 @@ class ChatFitter:
             policy=wishes.policy or self._settings.policy,
             budget=TokenBudget(max(1, math.floor(allowed / factor)) if allowed else 0),
             expired=late.is_set,
+            clock=clock,
         )
         same = result.conversation is conversation
         sent = body.written(None if same else result.placements, ask_usage=self._settings.ask_usage)
@@ -205,7 +207,8 @@ class ChatFitter:
         forecast = provider_forecast(forecast, 0, factor, window)
         seconds = time.perf_counter() - began
         watched = None
-        if self._watched:
+        if clock is not None:
+            clock.mark("writing")
             watched = WatchedRequest(
                 result=result,
                 given=body.messages,
@@ -213,7 +216,7 @@ class ChatFitter:
                 forecast=forecast,
                 model=model,
                 session=session,
-                seconds=seconds,
+                milliseconds=clock.milliseconds,
             )
         return Fitted(
             body=sent,

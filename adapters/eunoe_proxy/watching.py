@@ -37,7 +37,7 @@ class WatchedRequest:
         report: of the pipeline, with what is known of the cache.
         forecast: in the provider's tokens.
         model, session: of the request.
-        seconds: that choosing took.
+        milliseconds: that each stage took.
         key: names it.
         over: its answer has been told of.
     """
@@ -48,7 +48,7 @@ class WatchedRequest:
     forecast: RequestForecast
     model: str
     session: str
-    seconds: float
+    milliseconds: Mapping[str, float]
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
     over: threading.Event = field(default_factory=threading.Event)
 
@@ -127,7 +127,7 @@ class ProxyWatch:
         entry: Ledger | None = None,
         said: str = "",
     ) -> None:
-        times = {"choosing": 1000 * request.seconds}
+        times = dict(request.milliseconds)
         if seconds is not None:
             times["answer"] = 1000 * seconds
         report = request.report

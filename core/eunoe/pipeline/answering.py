@@ -47,7 +47,8 @@ def answer_request(
             request.due = summary_before_the_first_cut(request)
     else:
         try:
-            view, built, overrun = _decide(request, asked.policy, on_overflow, fits=fits)
+            view, built, overrun = _decide(request, asked, on_overflow, fits=fits)
+            asked.mark("fitting")
             view.cut = declared_cut(request, view, built)
         except BudgetError as error:
             raise BudgetError(asked.in_all(error.needed), asked.limit) from None
@@ -68,15 +69,17 @@ def answer_request(
 
 
 def _decide(
-    request: Request, policy: str, on_overflow: OnOverflow, *, fits: bool
+    request: Request, asked: AskedRequest, on_overflow: OnOverflow, *, fits: bool
 ) -> tuple[View, Built, Overrun | None]:
     """The whole history if that fits, else the policy's view, else the turn alone."""
+    policy = asked.policy
     if fits or policy == "off":
         view = whole_view(request)
         built = fit_view(replace(request, allowed=None) if policy == "off" else request, view)
         if request.allowed is None or built.tokens <= request.allowed or policy == "off":
             return view, built, None
     view = decide_in_time(request, policy)
+    asked.mark("choosing")
     built = fit_view(request, view)
     if request.allowed is None or built.tokens <= request.allowed:
         return view, built, None

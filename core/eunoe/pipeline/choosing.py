@@ -75,7 +75,7 @@ def choose_list(
             notes=list(asked.notes),
         )
         result = answer_request(conversation, request, asked, parts.on_overflow)
-        asked.mark("choosing")
+        asked.mark("reporting")
         if learn:
             if result.sent is not None:
                 transcript.sent.note(request.asked_as, result.sent)

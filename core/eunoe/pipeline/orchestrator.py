@@ -195,6 +195,7 @@ class ContextOrchestrator:
         policy: str | None = None,
         budget: Budget | None = None,
         expired: Callable[[], bool] | None = None,
+        clock: StageClock | None = None,
     ) -> OrchestratorResult:
         """The list that the model should see now.
 
@@ -212,6 +213,7 @@ class ContextOrchestrator:
             budget: over the orchestrator's budget, for this request.
             expired: asked between steps; once it says True, scoring is given up and the newest
                 turns are sent instead.
+            clock: measures how long each stage takes; an observer has one of its own.
 
         Returns:
             The caller's own objects in order, unless something had to be cut or mended.
@@ -223,7 +225,8 @@ class ContextOrchestrator:
         """
         name = self.settings.policy if policy is None else policy
         check_request(conversation, model_id, tools, output_reserve, name, budget)
-        clock = StageClock() if self._desk is not None else None
+        if clock is None and self._desk is not None:
+            clock = StageClock()
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         cap = self.budget if budget is None else budget
         limit, unpriced = allowed_by_price(cap, self.prices, model_id)

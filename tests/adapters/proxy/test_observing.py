@@ -56,8 +56,9 @@ def test_a_request_is_told_of_when_chosen_and_when_answered(upstream: Any, proxy
     assert answered.ledger["measured.sent.prompt"] == 1400
     assert answered.ledger["measured.sent.cached"] == 1024
     assert not any(name.startswith("estimated") for name in answered.ledger)
-    assert list(chosen.milliseconds) == ["choosing"]
-    assert list(answered.milliseconds) == ["choosing", "answer"]
+    stages = ["reading", "choosing", "fitting", "reporting", "writing"]
+    assert list(chosen.milliseconds) == stages
+    assert list(answered.milliseconds) == [*stages, "answer"]
     assert chosen.roles[0] == "system"
     assert sum(chosen.parts.values()) == chosen.report.tokens_after
 

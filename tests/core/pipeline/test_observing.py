@@ -51,7 +51,7 @@ def test_an_event_holds_the_figures_of_the_request_and_no_text() -> None:
     entry = Ledger.from_flat(event.ledger)
     assert entry.estimated.sent.prompt == result.token_count
     assert entry.estimated.sent.cost > 0
-    assert list(event.milliseconds) == ["reading", "choosing"]
+    assert list(event.milliseconds) == ["reading", "choosing", "fitting", "reporting"]
     assert min(event.milliseconds.values()) >= 0
     assert SECRET not in repr(event)
     assert SECRET not in str(event.report.to_dict())
@@ -105,7 +105,7 @@ def test_a_report_of_usage_is_one_event_with_a_stage_of_its_own() -> None:
     notebook, chat = Notebook(), make_chat(60)
     process(notebook, chat, usage={"prompt_tokens": 4800})
     (event,) = notebook.events
-    assert list(event.milliseconds) == ["correcting", "reading", "choosing"]
+    assert list(event.milliseconds) == ["correcting", "reading", "choosing", "fitting", "reporting"]
 
 
 def test_a_refused_request_is_no_event() -> None:
