@@ -36,6 +36,15 @@ def test_it_fits_or_says_by_how_much_not(messages, profile, policy, data):
     assert allowed <= budget
 
 
+@settings(max_examples=100)
+@given(messages=chats(), profile=profiles, policy=policies, data=st.data())
+def test_what_is_said_to_be_sent_is_the_count_of_what_is_sent(messages, profile, policy, data):
+    budget = budget_for(data, messages)
+    result = ask(messages, budget, profile, policy=policy, on_overflow="truncate")
+    again = ask(sent_by(result), 0, profile, policy="off").report
+    assert result.report.tokens_after == again.tokens_before
+
+
 @settings(max_examples=60)
 @given(messages=chats(), profile=profiles, data=st.data())
 def test_the_budget_that_the_error_names_is_enough(messages, profile, data):

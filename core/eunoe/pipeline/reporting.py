@@ -13,7 +13,7 @@ from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.asking import AskedRequest
 from eunoe.pipeline.fates import fates_of, reasons_of, usual_reason
 from eunoe.pipeline.request import Request
-from eunoe.pipeline.view import Built, View
+from eunoe.pipeline.view import Built, View, sent_tokens
 from eunoe.stages.validity import check_messages
 
 _NO_WORDS = "a flag keeps it, but its turn is cut and there are no words to quote"
@@ -86,7 +86,7 @@ def make_report(
     return Report(
         decisions=DecisionList(sizes, fates, scores, reasons, left_out),
         tokens_before=before + asked.tool_tokens,
-        tokens_after=(before if built is None else built.tokens) + asked.tool_tokens,
+        tokens_after=(before if built is None else sent_tokens(request, built)) + asked.tool_tokens,
         budget=asked.limit,
         tool_tokens=asked.tool_tokens,
         reserve=asked.reserve,

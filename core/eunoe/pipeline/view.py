@@ -205,9 +205,8 @@ def _with_blocks(
     heads, most = [], 0
     if summary is not None:
         heads, most = [summary.block], summary.most_tokens
-    recalled = quotation_of(
-        request, placed_atoms(request, quoted, view.zones, view.scored), view.gists
-    )
+    in_order = placed_atoms(request, quoted, view.zones, view.scored)
+    recalled = quotation_of(request, in_order, view.gists)
     bound = most_quoted_tokens(request, quoted, recalled, view.gists) if recalled else 0
     if request.profile.alternate and heads:
         recalled, bound = "\n".join([*heads, recalled] if recalled else heads), bound + most
@@ -245,7 +244,7 @@ def _has_words(messages: Sequence[Message], atom: Atom) -> bool:
     return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
 
 
-def _tokens_of(request: Request, slots: list[Slot]) -> int:
+def _tokens_of(request: Request, slots: list[Slot], *, exact: bool = False) -> int:
     """Tokens of the list: by the known bound of a quoted block, exactly if that is too much."""
     counted = LIST_TOKENS if slots else 0
     raws, entries = request.raws, request.entries
@@ -260,9 +259,15 @@ def _tokens_of(request: Request, slots: list[Slot]) -> int:
         counted += request.count([s.raw for s in ours if s.most_tokens is None])
     bounded = [s for s in ours if s.most_tokens is not None]
     most = counted + sum(s.most_tokens or 0 for s in bounded)
-    if not bounded or request.allowed is None or most <= request.allowed:
+    if not bounded or not (exact or (request.allowed is not None and most > request.allowed)):
         return most
     return counted + request.count([s.raw for s in bounded])
+
+
+def sent_tokens(request: Request, built: Built) -> int:
+    """Tokens of the list that is sent: a quoted block is counted, not bounded."""
+    bounded = any(s.most_tokens is not None for s in built.slots)
+    return _tokens_of(request, built.slots, exact=True) if bounded else built.tokens
 
 
 def unrepeated(request: Request, atoms: Sequence[Atom], maker: SlotMaker) -> list[Atom]:

@@ -145,11 +145,12 @@ def test_a_picture_of_the_current_turn_is_shown_where_it_can_only_be_quoted(chat
     assert said_of(tight)[-1][1].endswith(f"; {UNSHOWN}")
 
 
-def test_a_recalled_picture_is_said_to_be_named_only():
+def test_a_recalled_picture_is_said_to_be_named_only_and_not_counted():
     old = {"role": "user", "content": [part("My dachshund Waldi wears a red collar."), image()]}
     chat = [old, assistant("Nice."), *talk(20), user("What colour is the collar of Waldi?")]
     answer = ask(chat, 1500)
     assert said_of(answer)[0] == ("recalled", f"the question needs it; {UNSHOWN}")
+    assert answer.report.tokens_after == ask(sent_by(answer)).report.tokens_before
 
 
 @pytest.mark.parametrize("profile", ["mistral", "template"])
