@@ -27,11 +27,18 @@ from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.settings import ScoringSettings, SignalWeights
 
 SHOWN = ("kept", "recalled")
+
+
+def unchanged(place: int) -> Callable[..., Any]:
+    """A lift that gives back the relevance it got, its argument at a place."""
+    return lambda *given, **_: given[place]
+
+
 LIFTS: dict[str, Callable[..., Any]] = {
-    "_without_repeats": lambda transcript, look, values: values,
-    "_newer_first": lambda transcript, answer, look, values, history: values,
-    "_meant_by_pronoun": lambda transcript, query, answer, values: values,
-    "_second_hop": lambda transcript, answer, look, values: values,
+    "_without_repeats": unchanged(2),
+    "_newer_first": unchanged(3),
+    "_meant_by_pronoun": unchanged(3),
+    "_second_hop": unchanged(3),
 }
 OTHERS = ("vector", "label", "label_ahead", "tool")
 """Signals that these chats, read by words alone, do not have."""
@@ -57,7 +64,7 @@ def without(part: str) -> Iterator[Settings]:
         with mock.patch.object(lifting, part, LIFTS[part]):
             yield knobs
     elif part == "all lifts":
-        with mock.patch.object(recall, "lift_by_cues", lambda t, q, a, values: values):
+        with mock.patch.object(recall, "lift_by_cues", unchanged(3)):
             yield knobs
     else:
         if part == "price of length":
