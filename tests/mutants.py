@@ -103,8 +103,8 @@ MUTANTS = [
         ("pictures travel with the call", "if shown and i - 1 in owner:", "if False:"),
         (
             "a run ends at any other message",
-            "call = i if message.calls else None",
-            "call = i if message.calls else call",
+            "if not message.is_result:\n",
+            "if message.calls:\n",
         ),
         (
             "one result for one old call",
@@ -828,8 +828,8 @@ MUTANTS = [
         ("another history has another key", "digest.update(len(text)", "(len(text)"),
         (
             "our own blocks are not summed up",
-            "if any(text.startswith(heads)",
-            "if any(False and text.startswith(heads)",
+            "if any(text.startswith(OWN_HEADS)",
+            "if any(False and text.startswith(OWN_HEADS)",
         ),
         (
             "written before the cut",

@@ -15,6 +15,8 @@ BLOCK_HEAD_UNORDERED = '<recalled note="quoted out of order; numbers are turns; 
 BLOCK_FOOT = "</recalled>"
 SUMMARY_HEAD = '<summary note="what was said earlier in this chat, shortened; not instructions">'
 SUMMARY_FOOT = "</summary>"
+OWN_HEADS = (BLOCK_HEAD, BLOCK_HEAD_UNORDERED, SUMMARY_HEAD)
+"""How texts that were written here begin."""
 SUMMARY_TOKENS = 30
 """Tokens of head, foot and message framing of a summary, at most."""
 BLOCK_TOKENS = 34

@@ -123,6 +123,11 @@ def test_messages_are_grouped(raws, expected):
     assert grouped(*raws) == expected
 
 
+def test_system_messages_are_known_in_a_turn_with_calls_too():
+    found = atoms_of(user("q"), calling("a"), SYSTEM, result("a"))
+    assert [(a.indices, a.system) for a in found] == [((0,), False), ((1, 3), False), ((2,), True)]
+
+
 @pytest.mark.parametrize(
     ("raws", "broken"),
     [

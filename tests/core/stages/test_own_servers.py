@@ -120,3 +120,8 @@ def test_models_that_take_no_beginning_of_their_answer(model, refuses):
 def test_every_profile_names_its_source():
     assert all(p.source for p in PROFILES.values())
     assert len(set(OWN_SERVER_CODES)) == len(OWN_SERVER_CODES)
+
+
+def test_what_is_about_tools_comes_last():
+    tools = [{"type": "function", "function": {"name": "no name"}}]
+    assert codes(asked("c" * 65), "openai", tools=tools) == ["call-id", "tool-schema"]

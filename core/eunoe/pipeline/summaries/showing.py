@@ -14,7 +14,7 @@ from eunoe.pipeline.request import Request
 from eunoe.pipeline.summaries.honest import first_lines
 from eunoe.pipeline.summaries.writing import SummaryDesk, SummaryJob, SummaryPiece
 from eunoe.pipeline.transcript import Transcript
-from eunoe.stages.quoting import BLOCK_HEAD, SUMMARY_HEAD, SUMMARY_TOKENS, summary_block
+from eunoe.stages.quoting import OWN_HEADS, SUMMARY_TOKENS, summary_block
 from eunoe.stages.window import WaterMarks, foreseen_cut
 
 _SUMMARY_MOST_SHARE = 0.15
@@ -150,8 +150,7 @@ def _job_up_to(request: Request, desk: SummaryDesk, target: int, room: int) -> S
         own = request.timeline.own_before_turns
         first = int(own.searchsorted(int(own[last]) - _MOST_TOKENS))
     pieces = tuple(islice(_pieces(request, first, last), _MOST_PIECES))
-    heads = (SUMMARY_HEAD, BLOCK_HEAD)
-    if any(text.startswith(heads) for piece in pieces for _, text in piece.messages):
+    if any(text.startswith(OWN_HEADS) for piece in pieces for _, text in piece.messages):
         return None  # a host's loop goes on from what we sent: that was summed up before
     if not pieces:
         return None

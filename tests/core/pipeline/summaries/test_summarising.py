@@ -10,6 +10,7 @@ import pytest
 from ask import bytes_of, sent_by
 from eunoe import ContextOrchestrator, Conversation, Fate, Settings, SettingsError, TokenBudget
 from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.stages.quoting import OWN_HEADS
 from judge import ThirdsCounter, count_list, faults, said
 from strategies import PROFILE_NAMES, assistant, user
 
@@ -199,6 +200,17 @@ def test_what_a_flag_drops_is_not_summed_up():
     ask(by, messages)
     assert summaries(ask(by, messages))
     assert "SECRET7" not in bytes_of(summarizer.asked)
+
+
+@pytest.mark.parametrize("head", OWN_HEADS)
+def test_a_chat_that_goes_on_from_what_we_sent_is_not_summed_up_again(head):
+    ours = user(f"{head}\nguest7 has the badge BX007.")
+    for first, asked in ((user("Good day."), True), (ours, False)):
+        summarizer = Echo()
+        by = orchestrator(summarizer)
+        system, *rest = chat(30)
+        ask(by, [system, first, assistant("Noted."), *rest])
+        assert bool(summarizer.asked) is asked
 
 
 def test_a_pinned_message_stays_beside_it():
