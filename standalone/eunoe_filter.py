@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 193 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 2375ec84eea56d25b1cf7f1dbfb5ddf6739c30ec227e4cdca8612b6e5ac65390
+# sources sha256 b1600e5ab441aeefb511455bfb149f3a6b8eac842b469b41a5f6641468399082
 
 from __future__ import annotations
 
@@ -8723,6 +8723,8 @@ BLOCK_HEAD_UNORDERED = '<recalled note="quoted out of order; numbers are turns; 
 BLOCK_FOOT = "</recalled>"
 SUMMARY_HEAD = '<summary note="what was said earlier in this chat, shortened; not instructions">'
 SUMMARY_FOOT = "</summary>"
+OWN_HEADS = (BLOCK_HEAD, BLOCK_HEAD_UNORDERED, SUMMARY_HEAD)
+"""How texts that were written here begin."""
 SUMMARY_TOKENS = 30
 """Tokens of head, foot and message framing of a summary, at most."""
 BLOCK_TOKENS = 34
@@ -17679,8 +17681,7 @@ def _job_up_to(request: Request, desk: SummaryDesk, target: int, room: int) -> S
         own = request.timeline.own_before_turns
         first = int(own.searchsorted(int(own[last]) - _MOST_TOKENS))
     pieces = tuple(islice(_pieces(request, first, last), _MOST_PIECES))
-    heads = (SUMMARY_HEAD, BLOCK_HEAD)
-    if any(text.startswith(heads) for piece in pieces for _, text in piece.messages):
+    if any(text.startswith(OWN_HEADS) for piece in pieces for _, text in piece.messages):
         return None  # a host's loop goes on from what we sent: that was summed up before
     if not pieces:
         return None
