@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import takewhile
 
 import numpy as np
@@ -62,15 +63,21 @@ def lift_by_cues(
     if not values.any():
         return values
     look = largest_places(values, _LIFT_LOOK)
-    look = look[values[look] > 0.0]
+    look = look[values.take(look) > 0.0]
     lifted = _without_repeats(transcript, look, values)
     asked = query.asked
-    if _LIFT_NOW.search(asked):
+    if _asks_of_now(asked):
         history = answer.profile.cues & CUE_HISTORY or _LIFT_BEFORE.search(asked)
         lifted = _newer_first(transcript, answer, look, lifted, history=bool(history))
     if _leans_on_pronoun(query, answer):
         lifted = _meant_by_pronoun(transcript, query, answer, lifted, names_of)
     return _second_hop(transcript, answer, look, lifted, names_of)
+
+
+@lru_cache(maxsize=32)
+def _asks_of_now(asked: str) -> bool:
+    """Whether a question is after what holds now; each step of a turn has the same question."""
+    return _LIFT_NOW.search(asked) is not None
 
 
 def _without_repeats(
@@ -210,7 +217,7 @@ def _second_hop(
     """
     weights = dict(answer.profile.weights)
     size, total = len(values), sum(weights.values())
-    best = look[np.argsort(-values[look], kind="stable")][:_LIFT_SEEDS].tolist()
+    best = look.take((-values.take(look)).argsort(kind="stable")[:_LIFT_SEEDS]).tolist()
     if len(weights) < 2 or not best:
         return values
     seeds: dict[int, set[str]] = {}

@@ -29,8 +29,9 @@ _MEANING_HEAD = 6_000
 _MEANING_TAIL = 2_000
 
 
-ContentKey = tuple[str, str] | bytes
-"""What tells contents apart: role and text of a plain message, all of any other."""
+ContentKey = tuple[str, str] | tuple[tuple[str, str], ...] | bytes
+"""What tells contents apart: role and text of a plain message; the items of one that holds nothing
+but texts, such as the result of a call; all of any other."""
 
 
 class ContentEntry:
@@ -136,10 +137,30 @@ def content_key(raw: Mapping[str, Any]) -> ContentKey:
     role, content = raw.get("role"), raw.get("content")
     if type(content) is str and type(role) is str and len(raw) == 2:
         return role, content
+    if {*map(type, raw), *map(type, raw.values())} == {str}:
+        return tuple(raw.items())
     try:
         return marshal.dumps(dict(raw), _KEY_VERSION)
     except (ValueError, TypeError):
         return written_text(raw, repr).encode("utf-8", "surrogatepass")
+
+
+def key_bytes(key: ContentKey) -> bytes:
+    """A key as bytes, the same in every process."""
+    match key:
+        case bytes():
+            return key
+        case (str(role), str(content)):
+            return f"{role}\0{content}".encode("utf-8", "replace")
+    return marshal.dumps(_given_as(key), _KEY_VERSION)
+
+
+def _given_as(key: tuple[str, str] | tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """A message that holds nothing but texts, from its key."""
+    match key:
+        case (str(role), str(content)):
+            return {"role": role, "content": content}
+    return dict(key)
 
 
 def count_entries(entries: Sequence[ContentEntry], counter: TokenCounter) -> None:
@@ -163,8 +184,8 @@ class Grown:
         self.counted_by = counted_by
         self.busy = False
         self.whole = True
-        self._plain = bytearray()
-        self._plain_given: list[dict[str, str]] = []
+        self._flat = bytearray()
+        self._flat_given: list[dict[str, str]] = []
         self._rich = bytearray()
         self._rich_given: list[bytes] = []
 
@@ -175,21 +196,22 @@ class Grown:
         self.flagged = self.flagged or any(e.reading is not None for e in entries)
         self.bytes += sum([e.bytes for e in entries])
         for key in [e.key for e in entries]:
-            plain = isinstance(key, tuple)
-            self._plain.append(plain)
-            self._rich.append(not plain)
-            if isinstance(key, tuple):
-                self._plain_given.append({"role": key[0], "content": key[1]})
-            else:
+            rich = isinstance(key, bytes)
+            self._flat.append(not rich)
+            self._rich.append(rich)
+            if isinstance(key, bytes):
                 self._rich_given.append(key)
+            else:
+                self._flat_given.append(_given_as(key))
 
     def was_given(self, raws: Sequence[Mapping[str, Any]]) -> bool:
         """Whether these are all its messages: by content, since callers may change theirs.
 
         Note:
-            Plain messages are compared with copies in one go, about 100 ns each; others as bytes.
+            Messages that hold nothing but texts are compared with copies in one go, about 100 ns
+            each; others as bytes, since to Python True equals 1.
         """
-        if list(compress(raws, self._plain)) != self._plain_given:
+        if list(compress(raws, self._flat)) != self._flat_given:
             return False
         rich: list[Any] = list(compress(raws, self._rich))
         try:

@@ -48,8 +48,8 @@ class Scored:
 
     def of(self, atom: Atom) -> float:
         """The relevance of an atom: its best message's."""
-        inside = [i for i in atom.indices if i < len(self.values)]
-        return float(max(self.values[i] for i in inside)) if inside else 0.0
+        value, size = self.values.item, len(self.values)
+        return max([value(i) for i in atom.indices if i < size], default=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

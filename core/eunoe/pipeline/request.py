@@ -297,6 +297,8 @@ class Request:
 
     def count(self, raws: Sequence[Mapping[str, Any]]) -> int:
         """Tokens of some messages, framing of each included, of the list not."""
+        if not raws:
+            return 0
         entries = self.memory.read_all(raws)
         count_entries(entries, by_lines(self.counter, self.memory.lines))
         return sum(e.tokens for e in entries)

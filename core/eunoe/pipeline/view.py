@@ -255,8 +255,9 @@ def _tokens_of(request: Request, slots: list[Slot], *, exact: bool = False) -> i
             counted += entries[i].tokens
         else:
             ours.append(slot)
-    if ours:
-        counted += request.count([s.raw for s in ours if s.most_tokens is None])
+    if not ours:
+        return counted
+    counted += request.count([s.raw for s in ours if s.most_tokens is None])
     bounded = [s for s in ours if s.most_tokens is not None]
     most = counted + sum(s.most_tokens or 0 for s in bounded)
     if not bounded or not (exact or (request.allowed is not None and most > request.allowed)):

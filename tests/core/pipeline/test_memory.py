@@ -8,7 +8,7 @@ import pytest
 
 from ask import ask, bytes_of, orchestrator, sent_by
 from eunoe import ContextOrchestrator, Conversation, lint
-from eunoe.pipeline.memory import ContentMemory, count_entries
+from eunoe.pipeline.memory import ContentMemory, content_key, count_entries, key_bytes
 from eunoe.pipeline.transcript import PipelineMemory, Transcript
 from judge import ThirdsCounter
 from strategies import assistant, calling, part, result, user
@@ -65,6 +65,37 @@ def test_odd_contents_are_remembered_too(raw):
     [one] = memory.read_all([raw])
     [two] = memory.read_all([dict(raw)])
     assert one is two
+
+
+def test_keys_tell_contents_apart_and_are_the_same_as_bytes_everywhere():
+    messages = [
+        user("x"),
+        assistant("x"),
+        result("a", "x"),
+        result("b", "x"),
+        user("x", name="ann"),
+        {"role": "user", "content": "x", "name": True},
+        {"role": "user", "content": "x", "name": 1},
+        {"role": "user", "content": None},
+        {"role": "x"},
+        {1: "x"},
+        {True: "x"},
+    ]
+    keys = [content_key(m) for m in messages]
+    assert len(set(map(repr, keys))) == len(set(map(key_bytes, keys))) == len(messages)
+    assert key_bytes(content_key(user("x"))) == b"user\0x"
+    assert content_key(result("a", "x")) == tuple(result("a", "x").items())
+
+
+@pytest.mark.parametrize("change", [{"content": "y"}, {"tool_call_id": "b"}, {"more": "z"}])
+def test_a_result_that_was_changed_is_read_again(change):
+    calls = [user("task"), calling("a"), result("a", "x"), assistant("done"), user("and now?")]
+    later = [*calls, assistant("ok"), user("so?")]
+    changed = [*later[:2], {**later[2], **change}, *later[3:]]
+    by = orchestrator(700, memory=PipelineMemory())
+    ask(calls, 700, by=by)
+    warm = ask(changed, 700, by=by).report
+    assert warm.to_dict() == ask(changed, 700, by=orchestrator(700)).report.to_dict()
 
 
 def test_forgetting_changes_nothing():

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from eunoe.domain.message import Message
-from eunoe.pipeline.memory import ContentEntry, meaning_text
+from eunoe.pipeline.memory import ContentEntry, key_bytes, meaning_text
 from eunoe.pipeline.request import Request
 from eunoe.pipeline.summaries.honest import first_lines
 from eunoe.pipeline.summaries.writing import SummaryDesk, SummaryJob, SummaryPiece
@@ -215,8 +215,7 @@ def summary_chain(transcript: Transcript) -> list[bytes]:
         digest = blake2b(chain[-1], digest_size=_KEY_BYTES)
         for entry in transcript.entries[low:high]:
             if not entry.message.is_system:
-                key = entry.key
-                text = key if isinstance(key, bytes) else "\0".join(key).encode("utf-8", "replace")
+                text = key_bytes(entry.key)
                 digest.update(len(text).to_bytes(8, "little") + text)
         chain.append(digest.digest())
     return chain

@@ -52,12 +52,13 @@ def feedback_column(
     Source of formula: relevance models (Lavrenko and Croft, 2001), with idf as in Rocchio's rule.
     """
     s, postings = view.settings, view.postings
-    known = np.flatnonzero(evidence > 0.0)
+    known = (evidence > 0.0).nonzero()[0]
     if s.weights.feedback <= 0.0 or not known.size:
         return None
-    best = known[_largest(score[known], s.feedback_messages)]
+    best = known.take(_largest(score.take(known), s.feedback_messages))
     trust = np.zeros(view.size)
-    trust[best] = np.exp(0.5 * (score[best] - score[best].max()))
+    lead = score.take(best)
+    trust[best] = np.exp(0.5 * (lead - lead.max()))
     trust /= trust.sum()
     short = np.minimum(1.0, s.k1 / view.norm)
     taught = postings.uses_in(best.tolist())
@@ -65,14 +66,16 @@ def feedback_column(
     weight = np.bincount(taught.terms, said)
     weight[[number for number in postings.numbers_of(asked) if number < weight.size]] = 0.0
     common = max(FEEDBACK_FEW, FEEDBACK_COMMON * view.size)
-    holders = postings.added_up(short, view.size)[: weight.size]
-    kept = np.flatnonzero((weight > 0.0) & (holders <= common))
-    idf = inverse_frequency(holders[kept], view.size)
-    if not kept.size:
+    kept = (weight > 0.0).nonzero()[0]
+    holders = postings.added_up(short, view.size).take(kept)
+    rare = (holders <= common).nonzero()[0]
+    if not rare.size:
         return None
-    chosen = _largest(idf * weight[kept], s.feedback_terms)
-    kept, idf = kept[chosen], idf[chosen]
-    worth = idf * weight[kept]
+    kept, holders = kept.take(rare), holders.take(rare)
+    idf = inverse_frequency(holders, view.size)
+    worth = idf * weight.take(kept)
+    chosen = _largest(worth, s.feedback_terms)
+    kept, idf, worth = kept.take(chosen), idf.take(chosen), worth.take(chosen)
     shared = postings.uses_of(kept.tolist(), view.size)
     place = kept.searchsorted(shared.terms)
     presence = _presence(view, shared)
@@ -94,9 +97,11 @@ def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     if values.size <= most:
         return np.arange(values.size)
     edge = np.partition(values, values.size - most)[values.size - most]
-    places = np.flatnonzero(values >= edge)
-    order = np.argsort(-values[places], kind="stable")[:most]
-    return np.sort(places[order])
+    places: NDArray[np.int64] = (values >= edge).nonzero()[0]
+    if places.size == most:
+        return places
+    order = (-values.take(places)).argsort(kind="stable")[:most]
+    return np.sort(places.take(order))
 
 
 def _beside(view: EvidenceView, held: NDArray[np.float64]) -> NDArray[np.float64]:

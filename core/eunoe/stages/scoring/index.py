@@ -271,9 +271,10 @@ class RelevanceIndex:
         if profile.kind == "when":
             flags = np.frombuffer(self._flags, np.int32, n)
             parts["when"] = w.when * ((flags & _INDEX_FLAG_TIME) != 0)
-        days = day_column(query.dates, self._segments.days(n), self.settings.date_falloff)
-        if days is not None:
-            parts["date"] = w.date * days
+        if query.dates:
+            days = day_column(query.dates, self._segments.days(n), self.settings.date_falloff)
+            if days is not None:
+                parts["date"] = w.date * days
 
     def _add_models(
         self,

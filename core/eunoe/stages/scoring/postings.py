@@ -146,10 +146,9 @@ class TermPostings:
 
     def uses_in(self, places: Sequence[int]) -> TermUses:
         """All terms of some messages, message after message."""
-        first = np.array([self._ends[i - 1] if i else 0 for i in places], dtype=np.int64)
-        many = np.array([self._ends[i] for i in places], dtype=np.int64) - first
-        before = np.cumsum(many) - many
-        return self._uses(np.repeat(first - before, many) + np.arange(int(many.sum())))
+        ends = self._ends
+        runs = [np.arange(ends[i - 1] if i else 0, ends[i]) for i in places]
+        return self._uses(np.concatenate([_NO_PLACES, *runs]))
 
     def uses_of(self, numbers: Sequence[int], upto: int) -> TermUses:
         """All holders below `upto` of the terms with some numbers, ascending by message."""
@@ -157,22 +156,21 @@ class TermPostings:
 
     def _places(self, numbers: Sequence[int], end: int) -> NDArray[np.int32]:
         """Places below `end` of the postings of some terms, ascending."""
-        self._sort_places()
-        sorted_places, starts, later = self._sorted, self._starts, self._later
-        runs = [
-            sorted_places[starts.item(number) : starts.item(number + 1)]
-            for number in numbers
-            if number + 1 < starts.size
-        ]
-        if later:
-            new = [place for number in numbers for place in later.get(number, ())]
-            runs.append(np.array(new, dtype=np.int32))
-        if not runs:
+        if not numbers:
             return _NO_PLACES
-        places = np.concatenate(runs) if len(runs) > 1 else runs[0]
+        self._sort_places()
+        places = self._places_of(numbers[0])
         if len(numbers) > 1:
-            places = np.sort(places)
+            places = np.sort(np.concatenate([places, *map(self._places_of, numbers[1:])]))
         return places if end == self._placed else places[: places.searchsorted(end)]
+
+    def _places_of(self, number: int) -> NDArray[np.int32]:
+        """Places of all postings of a term, ascending."""
+        starts, later = self._starts, self._later.get(number)
+        if number + 1 >= starts.size:
+            return np.array(later, dtype=np.int32)
+        places = self._sorted[starts.item(number) : starts.item(number + 1)]
+        return places if later is None else np.concatenate((places, np.array(later, np.int32)))
 
     def _many(self, number: int) -> int:
         """How many of all messages hold the term of a number."""

@@ -28,6 +28,6 @@ def price_relevance(
     Returns:
         Utilities >= 0, shape (n,); order them descending, ties by position.
     """
-    bounded = np.clip(np.asarray(values, dtype=np.float64), 0.0, 1.0 - 1e-12)
+    bounded = np.minimum(np.maximum(np.asarray(values, dtype=np.float64), 0.0), 1.0 - 1e-12)
     cost = np.maximum(1.0, np.asarray(tokens, dtype=np.float64))
     return np.asarray(bounded / (1.0 - bounded) / cost**exponent)

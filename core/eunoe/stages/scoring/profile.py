@@ -103,6 +103,12 @@ def _profile_cues(asked: str) -> int:
     return find_cues(asked)
 
 
+@lru_cache(maxsize=32)
+def _profile_kind(asked: str) -> str:
+    """`question_type`; each step of a turn has the same question."""
+    return question_type(asked)
+
+
 def cues_of(query: TextAnalysis) -> int:
     """``CUE_*`` bits of a question."""
     cues = _profile_cues(query.asked) & ~CUE_STANDING
@@ -111,7 +117,7 @@ def cues_of(query: TextAnalysis) -> int:
 
 def kind_of(query: TextAnalysis) -> str:
     """Question type, empty when the text asks nothing."""
-    return question_type(query.asked) if query.asks else ""
+    return _profile_kind(query.asked) if query.asks else ""
 
 
 def meta_share(term: str, cues: int, kind: str = "") -> float:

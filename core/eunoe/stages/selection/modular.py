@@ -87,24 +87,21 @@ def _first_fit(
     prices: NDArray[np.int64],
     budget: int,
 ) -> list[GreedyPick]:
-    """Take what fits in the given order; stop when nothing later can fit.
+    """Take what fits in the given order.
 
     Args:
         order: elements, shape (n,); ``worth`` and ``prices`` are theirs.
     """
-    if not order.size:
-        return []
-    smallest: list[int] = np.minimum.accumulate(prices[::-1])[::-1].tolist()
-    picks: list[GreedyPick] = []
-    for element, gain, price, least in zip(
-        order.tolist(), worth.tolist(), prices.tolist(), smallest, strict=True
-    ):
-        if price <= budget:
-            picks.append(GreedyPick(element, gain, price))
-            budget -= price
-        elif least > budget:
-            break
-    return picks
+    together = int(prices.cumsum().searchsorted(budget, side="right"))  # the first all fit
+    taken = list(range(together))
+    left = budget - int(prices[:together].sum())
+    small = (prices[together:] <= left).nonzero()[0] + together
+    for place, price in zip(small.tolist(), prices.take(small).tolist(), strict=True):
+        if price <= left:
+            taken.append(place)
+            left -= price
+    picked = (order.take(taken).tolist(), worth.take(taken).tolist(), prices.take(taken).tolist())
+    return list(map(GreedyPick, *picked))
 
 
 def _best_exchange(

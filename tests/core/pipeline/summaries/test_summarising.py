@@ -12,7 +12,7 @@ from eunoe import ContextOrchestrator, Conversation, Fate, Settings, SettingsErr
 from eunoe.pipeline.transcript import PipelineMemory
 from eunoe.stages.quoting import OWN_HEADS
 from judge import ThirdsCounter, count_list, faults, said
-from strategies import PROFILE_NAMES, assistant, user
+from strategies import PROFILE_NAMES, assistant, calling, result, user
 
 BUDGET = 2400
 ALTERNATE = ("mistral", "template")
@@ -93,6 +93,15 @@ def test_what_was_cut_is_summed_up_from_the_next_request_on():
     assert told[0].reason == "stands in the summary"
     assert [m["role"] for m in sent_by(answer)][:2] == ["system", "user"]
     assert answer.report.cut.declared
+
+
+def test_turns_with_calls_are_summed_up_too():
+    by = orchestrator(Echo())
+    messages = chat(30)
+    messages[3:3] = [calling("a"), result("a", "The badge of nobody is BX999.")]
+    ask(by, messages)
+    [text] = summaries(ask(by, messages))
+    assert "The badge of guest0 is BX000." in text
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)

@@ -1,3 +1,4 @@
+import random
 from collections import Counter
 
 import numpy as np
@@ -95,10 +96,34 @@ def test_uses_of_messages_and_of_terms():
     taught = postings.uses_in([1, 2])
     assert taught.terms.tolist() == [dog, bird]
     assert (taught.messages.tolist(), taught.counts.tolist()) == ([1, 2], [2.0, 1.0])
-    found = postings.uses_of(np.array([cat, dog]), 4)
+    found = postings.uses_of([cat, dog], 4)
     assert found.messages.tolist() == [0, 0, 1, 3]
-    assert postings.uses_of(np.array([cat]), 3).messages.tolist() == [0]
-    assert postings.uses_of(np.array([cat]), 0).terms.size == 0
+    assert postings.uses_of([cat], 3).messages.tolist() == [0]
+    assert postings.uses_of([cat], 0).terms.size == 0
+
+
+def test_a_question_between_messages_changes_no_answer():
+    """Places are sorted now and then: what is sorted and what came since are one to a caller."""
+    rng = random.Random(5)
+    words = [f"w{i}x" for i in range(60)]
+    texts = [" ".join(rng.choices(words, k=rng.randrange(1, 12))) for _ in range(200)]
+    asked = ["w1x", "w59x", "none", "w7x"]
+    grown = TermPostings()
+    for n, text in enumerate(texts, 1):
+        grown.append(analyse_text(text, role="user"))
+        if rng.random() < 0.4 or n == len(texts):
+            upto = rng.choice([n, n, rng.randrange(n + 1)])
+            hits = grown.gather(asked, upto)
+            for place, term in enumerate(asked):
+                held = [(i, t.split().count(term)) for i, t in enumerate(texts[:upto])]
+                span = hits.span(place)
+                found = zip(hits.messages[span].tolist(), hits.counts[span].tolist(), strict=True)
+                assert list(found) == [(i, many) for i, many in held if many]
+            uses = grown.uses_of(grown.numbers_of(asked), upto)
+            assert uses.messages.tolist() == sorted(hits.messages.tolist())
+            holders = [sum(term in t.split() for t in texts[:n]) for term in asked]
+            rare = [t for t, many in zip(asked, holders, strict=True) if 2 <= many <= 20]
+            assert grown.rare(asked, 20) == rare
 
 
 def test_parts_of_holders_are_added_up_however_the_chat_grows():
