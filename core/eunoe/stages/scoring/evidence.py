@@ -16,6 +16,7 @@ from eunoe.stages.scoring.signals import (
     inverse_frequency,
     length_norm,
     nearby_presence,
+    same_segment,
     segment_starts,
     term_presence,
 )
@@ -35,6 +36,9 @@ class EvidenceView:
         length: Terms per message, shape (n,).
         segment: Segment number of each message, shape (n,), n >= 1.
         norm: ``length_norm(length, k1, b, mean_length)``, when it is at hand.
+
+    Attributes:
+        same: `same_segment` for 1 and for 2 steps.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class EvidenceView:
         self.settings = s
         self.size = int(length.shape[0])
         self.segment = segment
+        self.same = (same_segment(segment, 1), same_segment(segment, 2))
         self.norm = length_norm(length, s.k1, s.b, s.mean_length) if norm is None else norm
         self.postings = postings
         self._length = length
@@ -135,7 +140,7 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
         share = weight / total
         presence = term_presence(counts, view.norm)
         _add_rows(hits, presence)
-        _add_rows(near, nearby_presence(presence, view.segment, s.near), weight)
+        _add_rows(near, nearby_presence(presence, view.same, s.near), weight)
         _add_rows(around, view.surroundings.presence(counts), share)
         _add_rows(seen, (np.maximum.reduceat(counts, starts, axis=1) > 0.0) * share)
     w = s.weights

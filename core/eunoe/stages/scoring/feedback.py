@@ -109,7 +109,7 @@ def _beside(view: EvidenceView, held: NDArray[np.float64]) -> NDArray[np.float64
     beside = np.zeros(held.shape)
     near = view.settings.feedback_near
     for steps, share in ((1, near), (2, near * near)):
-        same = share * (view.segment[steps:] == view.segment[:-steps])
+        same = share * view.same[steps - 1]
         beside[steps:] += same * held[:-steps]
         beside[:-steps] += same * held[steps:]
     return beside

@@ -156,21 +156,20 @@ class TermPostings:
 
     def _places(self, numbers: Sequence[int], end: int) -> NDArray[np.int32]:
         """Places below `end` of the postings of some terms, ascending."""
-        if not numbers:
-            return _NO_PLACES
         self._sort_places()
-        places = self._places_of(numbers[0])
+        starts, later = self._starts, self._later
+        runs = [
+            self._sorted[starts.item(number) : starts.item(number + 1)]
+            for number in numbers
+            if number + 1 < starts.size
+        ]
+        new = [place for number in numbers for place in later.get(number, ())]
+        if new or not runs:
+            runs.append(np.array(new, dtype=np.int32))
+        places = np.concatenate(runs) if len(runs) > 1 else runs[0]
         if len(numbers) > 1:
-            places = np.sort(np.concatenate([places, *map(self._places_of, numbers[1:])]))
+            places = np.sort(places)
         return places if end == self._placed else places[: places.searchsorted(end)]
-
-    def _places_of(self, number: int) -> NDArray[np.int32]:
-        """Places of all postings of a term, ascending."""
-        starts, later = self._starts, self._later.get(number)
-        if number + 1 >= starts.size:
-            return np.array(later, dtype=np.int32)
-        places = self._sorted[starts.item(number) : starts.item(number + 1)]
-        return places if later is None else np.concatenate((places, np.array(later, np.int32)))
 
     def _many(self, number: int) -> int:
         """How many of all messages hold the term of a number."""

@@ -56,7 +56,22 @@ def bm25_column(
     return np.asarray((k1 + 1.0) * (idf @ term_presence(frequency, norm)))
 
 
-def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float) -> SignalColumn:
+def same_segment(segment: SegmentColumn, steps: int) -> SignalColumn:
+    """1 where a message and the one `steps` before it are of one segment, else 0.
+
+    Args:
+        segment: Segment number of each message, shape (n,).
+        steps: 1 or more.
+
+    Returns:
+        Shape (max(0, n - steps),), from the message at `steps` on.
+    """
+    return np.asarray(segment[steps:] == segment[:-steps], dtype=np.float64)
+
+
+def nearby_presence(
+    presence: SignalColumn, same: tuple[SignalColumn, SignalColumn], reach: float
+) -> SignalColumn:
     """Noisy-or of each term's presence here and in the two messages before and after.
 
     ``1 - (1-s_i)(1-a s_{i-1})(1-a s_{i+1})(1-a^2 s_{i-2})(1-a^2 s_{i+2})`` inside a segment: a
@@ -64,7 +79,7 @@ def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float
 
     Args:
         presence: ``s`` in [0, 1], shape (terms, n).
-        segment: Segment number of each message, shape (n,).
+        same: `same_segment` for 1 and for 2 steps.
         reach: ``a`` in [0, 1].
 
     Returns:
@@ -73,12 +88,12 @@ def nearby_presence(presence: SignalColumn, segment: SegmentColumn, reach: float
     missing = 1.0 - presence
     part, scratch = np.empty_like(presence), np.empty_like(presence)
     for steps, share in ((1, reach), (2, reach * reach)):
-        same = (segment[steps:] == segment[:-steps]).astype(np.float64)
+        beside = same[steps - 1]
         np.multiply(share, presence, out=part)
         other = scratch[:, steps:]
-        np.multiply(part[:, :-steps], same, out=other)
+        np.multiply(part[:, :-steps], beside, out=other)
         missing[:, steps:] *= np.subtract(1.0, other, out=other)
-        np.multiply(part[:, steps:], same, out=other)
+        np.multiply(part[:, steps:], beside, out=other)
         missing[:, :-steps] *= np.subtract(1.0, other, out=other)
     return np.subtract(1.0, missing, out=missing)
 

@@ -5,6 +5,8 @@ Source: with no similarity F is the sum of relevance, so gains never change and 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,7 +53,7 @@ def run_modular(
     worth = relevance[place]
     order = place[np.lexsort((-place, -worth, -(worth / greedy_powers(cost[place], exponent))))]
     bound = base + knapsack_bound(relevance, elements, budget, allowed)
-    picks = _first_fit(order, relevance[order], cost[order], budget)
+    picks = _picks_in_order(order, relevance[order], cost[order], budget)
     value = sum((pick.gain for pick in picks), base)
     if maximise and picks:
         other = _best_exchange(picks, order, relevance, cost, budget)
@@ -61,9 +63,23 @@ def run_modular(
     return GreedyOutcome(tuple(picks), value, bound)
 
 
-def take_by_worth(
-    relevance: NDArray[np.float64], cost: NDArray[np.int64], budget: int
-) -> GreedyOutcome:
+class WorthRun(NamedTuple):
+    """What ``take_by_worth`` takes, in the order of picking.
+
+    Attributes:
+        elements: what was picked; ``gains`` and ``prices`` are theirs.
+        value: the sum of the gains.
+        upper_bound: what no choice exceeds.
+    """
+
+    elements: list[int]
+    gains: list[float]
+    prices: list[int]
+    value: float
+    upper_bound: float
+
+
+def take_by_worth(relevance: NDArray[np.float64], cost: NDArray[np.int64], budget: int) -> WorthRun:
     """``run_modular`` at exponent 0, where everything may be picked.
 
     Greedy+Max changes nothing there: the best item to add to a prefix is the next of the run.
@@ -76,12 +92,28 @@ def take_by_worth(
     place = ((cost <= budget) & (relevance > 0.0)).nonzero()[0]
     worth, prices = relevance.take(place), cost.take(place)
     order = ascending_order(worth)[::-1]  # of equals the newest first
-    picks = _first_fit(place.take(order), worth.take(order), prices.take(order), budget)
+    taken = order.take(_first_fit(prices.take(order), budget))
+    gains: list[float] = worth.take(taken).tolist()
     bound = fractional_fill(worth, prices.astype(np.float64), budget) if place.size else 0.0
-    return GreedyOutcome(tuple(picks), sum((pick.gain for pick in picks), 0.0), bound)
+    return WorthRun(
+        place.take(taken).tolist(), gains, prices.take(taken).tolist(), sum(gains, 0.0), bound
+    )
 
 
-def _first_fit(
+def _first_fit(prices: NDArray[np.int64], budget: int) -> list[int]:
+    """Places of what is taken, if all that fits is taken in the order of the prices."""
+    together = int(prices.cumsum().searchsorted(budget, side="right"))  # the first all fit
+    taken = list(range(together))
+    left = budget - int(prices[:together].sum())
+    small = (prices[together:] <= left).nonzero()[0] + together
+    for place, price in zip(small.tolist(), prices.take(small).tolist(), strict=True):
+        if price <= left:
+            taken.append(place)
+            left -= price
+    return taken
+
+
+def _picks_in_order(
     order: NDArray[np.intp],
     worth: NDArray[np.float64],
     prices: NDArray[np.int64],
@@ -92,14 +124,7 @@ def _first_fit(
     Args:
         order: elements, shape (n,); ``worth`` and ``prices`` are theirs.
     """
-    together = int(prices.cumsum().searchsorted(budget, side="right"))  # the first all fit
-    taken = list(range(together))
-    left = budget - int(prices[:together].sum())
-    small = (prices[together:] <= left).nonzero()[0] + together
-    for place, price in zip(small.tolist(), prices.take(small).tolist(), strict=True):
-        if price <= left:
-            taken.append(place)
-            left -= price
+    taken = _first_fit(prices, budget)
     picked = (order.take(taken).tolist(), worth.take(taken).tolist(), prices.take(taken).tolist())
     return list(map(GreedyPick, *picked))
 
@@ -135,4 +160,4 @@ def _best_exchange(
     taken[[pick.element for pick in kept]] = True
     rest = order[~taken[order]]
     left = budget - sum(pick.price for pick in kept)
-    return kept + _first_fit(rest, relevance[rest], cost[rest], left)
+    return kept + _picks_in_order(rest, relevance[rest], cost[rest], left)

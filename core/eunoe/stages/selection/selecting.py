@@ -129,16 +129,16 @@ def select_plain(relevance: NDArray[np.float64], cost: NDArray[np.int64], budget
     cost = np.maximum(cost, 1)
     if int(cost.sum()) <= budget or not cost.size:
         return select_items(SelectionCandidates.of(relevance, cost, budget), exponent=0.0)
-    outcome = take_by_worth(relevance, cost, budget)
-    order = tuple([pick.element for pick in outcome.picks])
+    run = take_by_worth(relevance, cost, budget)
+    order = tuple(run.elements)
     none_fits = np.flatnonzero(relevance == relevance.max())[-1] if not order else None
     return Selection(
         chosen=tuple(sorted(order)),
         tiers=(Tier.VERBATIM,) * len(order),
         order=order,
-        gains=tuple([pick.gain for pick in outcome.picks]),
-        cost=sum([pick.price for pick in outcome.picks]),
-        certificate=certify(outcome.value, outcome.upper_bound),
+        gains=tuple(run.gains),
+        cost=sum(run.prices),
+        certificate=certify(run.value, run.upper_bound),
         clip=None if none_fits is None else int(none_fits),
     )
 

@@ -10,6 +10,7 @@ from eunoe.stages.scoring.signals import (
     date_closeness,
     inverse_frequency,
     nearby_presence,
+    same_segment,
     segment_starts,
     term_presence,
 )
@@ -42,11 +43,13 @@ def test_presence_by_hand():
 def test_nearby_by_hand_and_not_across_segments():
     segment = np.array([0, 0, 0, 0, 1])
     presence = np.array([[0.0, 0.5, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0, 0.0]])
-    got, both = nearby_presence(presence, segment, 0.6)
+    same = (same_segment(segment, 1), same_segment(segment, 2))
+    got, both = nearby_presence(presence, same, 0.6)
     assert got == pytest.approx([0.3, 0.5, 0.3, 0.18, 0.0])
     assert both[0] == pytest.approx(1 - 0.5 * 0.7)
     assert both[2] == pytest.approx(1 - 0.7 * 0.82)
-    assert nearby_presence(np.array([[0.5]]), np.array([0]), 0.6).tolist() == [[0.5]]
+    alone = (same_segment(np.array([0]), 1), same_segment(np.array([0]), 2))
+    assert nearby_presence(np.array([[0.5]]), alone, 0.6).tolist() == [[0.5]]
 
 
 def test_box_and_segments():
