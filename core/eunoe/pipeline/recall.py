@@ -1,23 +1,20 @@
-"""Bring back older messages that this question needs: candidates, gate, choice, quotation."""
+"""Bring back older messages that this question needs: relevance, candidates, choice."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom
-from eunoe.domain.message import Message
 from eunoe.domain.report import Certificate
-from eunoe.pipeline.arrangement import spoken_text
 from eunoe.pipeline.calling import select_for_calls
 from eunoe.pipeline.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
 from eunoe.pipeline.lifting import lift_by_cues
 from eunoe.pipeline.request import Request
-from eunoe.stages.quoting import BLOCK_TOKENS, LINE_TOKENS, Quotation, quote_block
+from eunoe.stages.quoting import BLOCK_TOKENS
 from eunoe.stages.scoring.adjusting import (
     ADJUST_ANSWER,
     ADJUST_QUESTION,
@@ -29,9 +26,6 @@ from eunoe.stages.scoring.price import price_relevance
 from eunoe.stages.scoring.profile import Relevance
 from eunoe.stages.selection.ordering import ascending_order, largest_places
 from eunoe.stages.selection.selecting import select_plain
-
-GIST_LINE_TOKENS = 8
-"""Tokens of the line of a message shown in part, beyond text and name, at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,49 +265,3 @@ def _holders_of_flagged(request: Request) -> list[int]:
     dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
     flagged = [i for i in (*request.kept_by_flag, *dropped) if i < request.turn_start]
     return [int(k) for k in request.transcript.atom_of_message.view()[flagged]]
-
-
-def quotation_of(
-    request: Request, atoms: Sequence[Atom], gists: Mapping[int, str] = MappingProxyType({})
-) -> str:
-    """The quoted block for some atoms, in the order given; empty for none.
-
-    Args:
-        gists: what stands in place of the text of some messages.
-    """
-    messages = request.messages
-    offset = 0 if messages and messages[0].role == "user" else -1
-    quotations = [
-        Quotation(atom.turn + offset, _speaker(messages[i]), text, i in gists)
-        for atom in atoms
-        for i in atom.indices
-        if (text := (gists.get(i) if gists else "") or spoken_text(messages[i]))
-    ]
-    places = [atom.first for atom in atoms]
-    in_order = places == sorted(places)
-    return quote_block(quotations, in_order=in_order) if quotations else ""
-
-
-def most_quoted_tokens(
-    request: Request,
-    atoms: Sequence[Atom],
-    block: str,
-    gists: Mapping[int, str] = MappingProxyType({}),
-) -> int:
-    """An upper bound of a block's tokens as a message, from the tokens of what it quotes.
-
-    A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
-    defused tag one more. So a block of thousands of tokens need not be counted anew each time.
-    """
-    quoted = [i for a in atoms for i in a.indices]
-    entries, messages, count = request.entries, request.messages, request.counter.count
-    whole = sum([entries[i].tokens for i in quoted if i not in gists])
-    part = sum([GIST_LINE_TOKENS + count(gists[i]) for i in quoted if i in gists])
-    speakers = [_speaker(messages[i]) for i in quoted if messages[i].name]
-    size = {name: count(name) for name in dict.fromkeys(speakers)}
-    named = sum([size[name] for name in speakers])
-    return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(quoted) + block.count("\\")
-
-
-def _speaker(message: Message) -> str:
-    return message.name if message.name and message.role == "user" else message.role

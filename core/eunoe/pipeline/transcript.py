@@ -21,6 +21,7 @@ from eunoe.pipeline.memory import ChatMemory, ContentEntry, ContentMemory, Grown
 from eunoe.pipeline.opinion_memory import OpinionMemory
 from eunoe.pipeline.sent_windows import SentWindows
 from eunoe.stages.atoms import build_atoms, opens_turn
+from eunoe.stages.quoting import Quotation
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.live_values import ValueRows
 from eunoe.stages.scoring.term_rows import TermRows
@@ -51,6 +52,7 @@ class Transcript(Grown):
         thinking_mode: some message carries the reasoning that a provider wants back.
         tool_flow_before: how many messages before each place call a tool or bring a result.
         carried: what the last few cuts carried over, by cut; worked out once for each.
+        quotations: what a quoted block says of a message, by place, for those that were quoted.
         cuts: the last cut in the finished turns that a replay came to, for a few water marks: where
             the window began, and the request before which it was made.
     """
@@ -80,6 +82,7 @@ class Transcript(Grown):
         self.thinking_mode = False
         self.tool_flow_before = GrowingColumn([0])
         self.carried: dict[object, tuple[int, ...]] = {}
+        self.quotations: dict[int, Quotation] = {}
         self.cuts: dict[WaterMarks, tuple[int, int]] = {}
         self.values = ValueRows()
         self.summary_chain: list[bytes] = []

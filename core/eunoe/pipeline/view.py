@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from eunoe.domain.atom import Atom
-from eunoe.domain.message import Message
 from eunoe.domain.report import Certificate, Cut, Fate
 from eunoe.pipeline.arrangement import arrange_slots, carry_block, put_block, takes_block
+from eunoe.pipeline.quoted_block import has_words, most_quoted_tokens, quotation_of
 from eunoe.pipeline.quoted_order import placed_atoms
-from eunoe.pipeline.recall import Scored, most_quoted_tokens, quotation_of
+from eunoe.pipeline.recall import Scored
 from eunoe.pipeline.request import LIST_TOKENS, Request
 from eunoe.pipeline.sent_windows import SentWindow
 from eunoe.pipeline.slots import Slot, SlotMaker
@@ -168,7 +168,7 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
     carried = [] if request.profile.alternate else view.carried
     quoted = [*body.early, *([] if carried else view.carried), *view.quoted, *body.broken]
     messages = request.messages
-    quoted = [a for a in quoted if messages[a.first].text or _has_words(messages, a)]
+    quoted = [a for a in quoted if messages[a.first].text or has_words(messages, a)]
     summary = view.summary
     if not takes_block(slots, request.question, request.profile):
         quoted, summary = [], None
@@ -237,11 +237,6 @@ def _with_blocks(
         question_tokens=0 if asked is None else request.entries[asked].tokens,
         shown=pictures,
     )
-
-
-def _has_words(messages: Sequence[Message], atom: Atom) -> bool:
-    """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
-    return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
 
 
 def _tokens_of(request: Request, slots: list[Slot], *, exact: bool = False) -> int:

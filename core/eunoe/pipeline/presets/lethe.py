@@ -22,7 +22,7 @@ import numpy as np
 
 from eunoe.pipeline.presets.chat import FloatColumn, PlaceColumn, PresetChat, PresetPlan
 from eunoe.pipeline.presets.lethe_walk import goal_alignment, walk_rank
-from eunoe.pipeline.recall import GIST_LINE_TOKENS
+from eunoe.pipeline.quoted_block import GIST_LINE_TOKENS
 from eunoe.stages.scoring.adjusting import ADJUST_QUESTION
 from eunoe.stages.scoring.lexical import unit_weights
 from eunoe.stages.selection.candidates import SelectionCandidates, SparseSimilarity

@@ -71,8 +71,7 @@ class RelevanceIndex:
             analysis: Its analysis.
             turn: Number of its turn.
             tokens: Its cost in tokens.
-            stamp: Its time in minutes since 1 January of year 1, when the host knows it; else the
-                one in its text counts.
+            stamp: Its time, minutes since 1 January of year 1, if the host knows it; else see text.
         """
         self.extend([analysis], turns=[turn], tokens=[tokens], stamp=stamp)
 
