@@ -248,15 +248,17 @@ class ChatMemory(Generic[GrownState]):
         It comes locked for this caller alone. Chats with flags are not looked for: what they mean
         depends on the settings.
         """
+        likely: list[GrownState] = []
+        keys: dict[int, ContentKey] = {}  # of the messages with which known chats may end
         with self._lock:
-            likely = [
-                s
-                for s in self._chats
-                if 0 < (size := len(s.entries)) < len(raws)
-                and not (s.busy or s.flagged)
-                and s.counted_by == counted_by
-                and content_key(raws[size - 1]) == s.entries[-1].key
-            ]
+            for state in self._chats:
+                size = len(state.entries)
+                if state.busy or state.flagged or not 0 < size < len(raws):
+                    continue
+                if size not in keys:
+                    keys[size] = content_key(raws[size - 1])
+                if keys[size] == state.entries[-1].key and state.counted_by == counted_by:
+                    likely.append(state)
         for state in sorted(likely, key=lambda s: -len(s.entries)):
             with self._lock:
                 if state.busy:
