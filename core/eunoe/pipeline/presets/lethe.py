@@ -3,7 +3,8 @@
 1. Goal alignment ``GA = cosine/max`` of each message with the question.
 2. Personalised PageRank (damping 0.85) from the question, the turn before it and what came of that,
    over neighbours (strength ``(1 + cosine)/2``), calls and results, shared entities and similar
-   messages, with a softmax of 3.
+   messages, with a softmax of 3. A judge of stance, where there is one, loosens the ties between
+   similar messages that contradict each other, and tightens those that support each other.
 3. ``r = max(0.01, w GA + (1 - w) rank/max)`` where ``w`` grows with the evenness of the rank and
    with the square of the budget's pressure.
 4. Greedy by ``r (1 - beta * likeness to what was taken) / tokens`` over whole messages; the room
