@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 194 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 f698eda5e049f7f6bfcbb79e3044e312ee245dc723ad9ef873cbf085161a37dd
+# sources sha256 4fddbe6fad1c7cd0e43981dc41aeb8b941f47d67838e81dc7c93e03ca2c763c2
 
 from __future__ import annotations
 
