@@ -32,9 +32,11 @@ _ALL_WORTH = 0.99
 """The same for a light recall of any size."""
 _MOST_HALVINGS = 4
 """What was recalled is shortened to an eighth beside a running turn; then it goes."""
-_UNASKED_SHARE = 1 / 3
-"""Share of the free room of a small window for values that no question asked for; the rest is left
-for the calls of the turn."""
+_UNASKED_SHARE = 0.5
+"""Share of the free room for values that no question asked for, where nothing else is in view; the
+rest is left for the calls of the turn."""
+_UNASKED_TOKENS = 700
+"""Tokens of such values at most, with what a cut carried over: so many serve most calls."""
 _LEAST_WANTED = 800
 """Tokens that a recall may always take: so few cost little, and what is hard to find is there."""
 _CUTS_REMEMBERED = 8
@@ -242,7 +244,8 @@ def _recall_beside(
 ) -> tuple[Choice, WindowStart]:
     """What comes back beside the window; a plain question about far back may shrink the window."""
     seen = [i for a in carried.atoms for i in a.indices]
-    by_values = request.acts_by_tools and marks.room < LEAST_CACHED_TOKENS
+    alone = window.start >= request.turn_start
+    by_values = request.acts_by_tools and (alone or marks.room < LEAST_CACHED_TOKENS)
     need = need_of_recall(request, window.start, seen, unasked=by_values)
     view.recall_reason, view.scored = need.reason, need.scored
     if need.depth == "none" or need.scored is None:
@@ -254,8 +257,11 @@ def _recall_beside(
     pool = candidates(window.start)
     choose = partial(choose_atoms, request, need.scored, quoted=True)
     free = room - request.timeline.used(window.start, asked)
-    if need.unasked or (by_values and window.start >= request.turn_start):
-        return choose(pool, int(free * _UNASKED_SHARE) if need.unasked else free), window
+    if need.unasked:
+        most = min(int(free * _UNASKED_SHARE), _UNASKED_TOKENS - carried.tokens)
+        return choose(pool, most), window
+    if by_values and alone:
+        return choose(pool, free), window
     curve = worth_curve(pool)
     wanted = _wanted_tokens(request, curve, marks, asked)
     free = min(wanted, free)

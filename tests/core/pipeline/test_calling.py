@@ -63,6 +63,16 @@ def test_a_small_window_brings_values_back_unasked_and_leaves_room_for_calls():
     assert faults(sent_by(answer), "openai") == []
 
 
+def test_a_window_without_a_finished_turn_brings_values_back_unasked():
+    looked_up = [m for k in range(5, 12) for m in lookup(k, f"reservation QX{k}41Z, " + FILLER * 4)]
+    too_long = [user("Check all of them."), *looked_up, assistant(FILLER * 8)]
+    answer = ask([*chat()[:-1], *too_long, user("Yes, please go on.")], 1200, "openai")
+    assert "may pass values" in answer.report.recall_reason
+    assert answer.report.recalled > 0
+    assert answer.report.tokens_after <= 800
+    assert faults(sent_by(answer), "openai") == []
+
+
 def test_a_small_window_of_talk_brings_nothing_back_unasked():
     talk = [*(m for k in range(9) for m in (user(f"Point HATH{k}."), assistant(FILLER)))]
     answer = ask([*talk, user("Yes, please go on.")], 260)
