@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 194 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 4fddbe6fad1c7cd0e43981dc41aeb8b941f47d67838e81dc7c93e03ca2c763c2
+# sources sha256 2be3af9f1a40487b7508882a89e79868570174abd07b1d78c98a3faf4e123316
 
 from __future__ import annotations
 
@@ -20491,9 +20491,11 @@ _ALL_WORTH = 0.99
 """The same for a light recall of any size."""
 _MOST_HALVINGS = 4
 """What was recalled is shortened to an eighth beside a running turn; then it goes."""
-_UNASKED_SHARE = 1 / 3
-"""Share of the free room of a small window for values that no question asked for; the rest is left
-for the calls of the turn."""
+_UNASKED_SHARE = 0.5
+"""Share of the free room for values that no question asked for, where nothing else is in view; the
+rest is left for the calls of the turn."""
+_UNASKED_TOKENS = 700
+"""Tokens of such values at most, with what a cut carried over: so many serve most calls."""
 _LEAST_WANTED = 800
 """Tokens that a recall may always take: so few cost little, and what is hard to find is there."""
 _CUTS_REMEMBERED = 8
@@ -20701,7 +20703,8 @@ def _recall_beside(
 ) -> tuple[Choice, WindowStart]:
     """What comes back beside the window; a plain question about far back may shrink the window."""
     seen = [i for a in carried.atoms for i in a.indices]
-    by_values = request.acts_by_tools and marks.room < LEAST_CACHED_TOKENS
+    alone = window.start >= request.turn_start
+    by_values = request.acts_by_tools and (alone or marks.room < LEAST_CACHED_TOKENS)
     need = need_of_recall(request, window.start, seen, unasked=by_values)
     view.recall_reason, view.scored = need.reason, need.scored
     if need.depth == "none" or need.scored is None:
@@ -20713,8 +20716,11 @@ def _recall_beside(
     pool = candidates(window.start)
     choose = partial(choose_atoms, request, need.scored, quoted=True)
     free = room - request.timeline.used(window.start, asked)
-    if need.unasked or (by_values and window.start >= request.turn_start):
-        return choose(pool, int(free * _UNASKED_SHARE) if need.unasked else free), window
+    if need.unasked:
+        most = min(int(free * _UNASKED_SHARE), _UNASKED_TOKENS - carried.tokens)
+        return choose(pool, most), window
+    if by_values and alone:
+        return choose(pool, free), window
     curve = worth_curve(pool)
     wanted = _wanted_tokens(request, curve, marks, asked)
     free = min(wanted, free)
