@@ -137,7 +137,10 @@ def test_many_threads_and_counters_get_the_answers_of_one():
 
     def answer(by, chat):
         answered = ask(chat, 700, by=by)
-        return bytes_of([sent_by(answered), answered.report.to_dict()])
+        report = answered.report.to_dict()
+        # one chat opens another: who answered that before may know of a break that this one makes
+        report["cut"] = {k: v for k, v in (report["cut"] or {}).items() if k != "declared"}
+        return bytes_of([sent_by(answered), report])
 
     expected = [answer(orchestrator(700, counter=counter), chat) for chat, counter in work]
     memory = PipelineMemory(max_chats=4)
