@@ -195,12 +195,15 @@ class Grown:
         self.messages.extend([e.message for e in entries])
         self.flagged = self.flagged or any(e.reading is not None for e in entries)
         self.bytes += sum([e.bytes for e in entries])
-        for key in [e.key for e in entries]:
+        for entry in entries:
+            key = entry.key
             rich = isinstance(key, bytes)
             self._flat.append(not rich)
             self._rich.append(rich)
             if isinstance(key, bytes):
                 self._rich_given.append(key)
+            elif isinstance(key[0], str):  # as most are: plain talk
+                self._flat_given.append({"role": entry.message.role, "content": entry.message.text})
             else:
                 self._flat_given.append(_given_as(key))
 
