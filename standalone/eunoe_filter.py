@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 194 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 2be3af9f1a40487b7508882a89e79868570174abd07b1d78c98a3faf4e123316
+# sources sha256 fadc90e5d07bfe7ecf306a77a068a426996bf6f302ff88bb3e34220163496a3f
 
 from __future__ import annotations
 
@@ -3645,12 +3645,15 @@ class Grown:
         self.messages.extend([e.message for e in entries])
         self.flagged = self.flagged or any(e.reading is not None for e in entries)
         self.bytes += sum([e.bytes for e in entries])
-        for key in [e.key for e in entries]:
+        for entry in entries:
+            key = entry.key
             rich = isinstance(key, bytes)
             self._flat.append(not rich)
             self._rich.append(rich)
             if isinstance(key, bytes):
                 self._rich_given.append(key)
+            elif isinstance(key[0], str):  # as most are: plain talk
+                self._flat_given.append({"role": entry.message.role, "content": entry.message.text})
             else:
                 self._flat_given.append(_given_as(key))
 
