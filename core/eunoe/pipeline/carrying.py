@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom
 from eunoe.pipeline.calling import held_values, known_values
+from eunoe.pipeline.quoted_block import tokens_as_quoted
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import BLOCK_TOKENS, LINE_TOKENS
 from eunoe.stages.selection.greedy import GreedyWalk, run_greedy
@@ -94,5 +95,6 @@ def _quoted_tokens(request: Request, places: Sequence[int]) -> NDArray[np.int64]
     count = request.counter.count
     named = [sum(count(n) for i in a.indices if (n := request.messages[i].name)) for a in atoms]
     lines = [LINE_TOKENS * len(a.indices) for a in atoms]
-    own = request.transcript.atom_tokens.view()[list(places)]
+    where = np.array(places, dtype=np.int64)
+    own = tokens_as_quoted(request, where, request.transcript.atom_tokens.view()[where])
     return np.asarray(own + np.array(named) + np.array(lines))

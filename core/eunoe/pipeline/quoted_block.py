@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+import numpy as np
+from numpy.typing import NDArray
+
 from eunoe.domain.atom import Atom
 from eunoe.domain.message import Message
 from eunoe.pipeline.arrangement import spoken_text
@@ -39,6 +42,35 @@ def quotation_of(
     places = [atom.first for atom in atoms]
     in_order = places == sorted(places)
     return quote_block(quotations, in_order=in_order) if quotations else ""
+
+
+def tokens_as_quoted(
+    request: Request, places: NDArray[np.int64], tokens: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """What atoms take in a quotation, which leaves out pictures, files and reasoning.
+
+    Args:
+        places: shape (n,), of the atoms among all.
+        tokens: shape (n,), what they take as they were given.
+    """
+    known = request.transcript.quoted_tokens
+    if not known:
+        return tokens
+    quoted = tokens.copy()
+    for k, place in enumerate(places.tolist()):
+        if place in known:
+            quoted[k] = min(int(tokens[k]), _tokens_in_words(request, place))
+    return quoted
+
+
+def _tokens_in_words(request: Request, place: int) -> int:
+    known, messages = request.transcript.quoted_tokens, request.messages
+    found = known[place]
+    if found is None:
+        said = [messages[i] for i in request.transcript.atoms[place].indices]
+        found = request.count([{"role": m.role, "content": spoken_text(m)} for m in said])
+        known[place] = found
+    return found
 
 
 def has_words(messages: Sequence[Message], atom: Atom) -> bool:

@@ -13,6 +13,7 @@ from eunoe.domain.report import Certificate
 from eunoe.pipeline.calling import select_for_calls
 from eunoe.pipeline.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
 from eunoe.pipeline.lifting import lift_by_cues
+from eunoe.pipeline.quoted_block import tokens_as_quoted
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import BLOCK_TOKENS
 from eunoe.stages.scoring.adjusting import (
@@ -254,8 +255,9 @@ def atom_pool(
     if not quoted:
         whole = [k for k in places.tolist() if not transcript.atoms[low + k].broken]
         places = np.array(whole, dtype=np.int64)
-    cost = transcript.atom_tokens.view()[low:high]
-    return AtomPool(places + low, worth.take(places), cost.take(places))
+    cost = transcript.atom_tokens.view()[low:high].take(places)
+    worth, places = worth.take(places), places + low
+    return AtomPool(places, worth, tokens_as_quoted(request, places, cost) if quoted else cost)
 
 
 def _holders_of_flagged(request: Request) -> list[int]:

@@ -21,7 +21,7 @@ from eunoe.pipeline.memory import ChatMemory, ContentEntry, ContentMemory, Grown
 from eunoe.pipeline.opinion_memory import OpinionMemory
 from eunoe.pipeline.sent_windows import SentWindows
 from eunoe.stages.atoms import build_atoms, opens_turn
-from eunoe.stages.quoting import Quotation
+from eunoe.stages.quoting import Quotation, is_quoted_in_part
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.live_values import ValueRows
 from eunoe.stages.scoring.term_rows import TermRows
@@ -52,6 +52,8 @@ class Transcript(Grown):
         thinking_mode: some message carries the reasoning that a provider wants back.
         tool_flow_before: how many messages before each place call a tool or bring a result.
         carried: what the last few cuts carried over, by cut; worked out once for each.
+        quoted_tokens: what an atom takes in a quotation, by its place, for those of which it leaves
+            something out; None until it is asked for.
         quotations: what a quoted block says of a message, by place, for those that were quoted.
         cuts: the last cut in the finished turns that a replay came to, for a few water marks: where
             the window began, and the request before which it was made.
@@ -67,6 +69,7 @@ class Transcript(Grown):
         self.atoms: list[Atom] = []
         self.atom_first = GrowingColumn()
         self.atom_tokens = GrowingColumn()
+        self.quoted_tokens: dict[int, int | None] = {}
         self.atom_system = GrowingColumn()
         self.system_places: list[int] = []
         self.atom_of_message = GrowingColumn()
@@ -134,6 +137,11 @@ class Transcript(Grown):
         note_unpaired(atoms, self.messages, self.loose, self.open_calls)
         self.atom_first.extend([a.first for a in atoms])
         self.atom_tokens.extend([sum([entries[i].tokens for i in a.indices]) for a in atoms])
+        self.quoted_tokens.update(
+            (k, None)
+            for k, a in enumerate(atoms, base)
+            if any(is_quoted_in_part(self.messages[i]) for i in a.indices)
+        )
         self.atom_system.extend([int(a.system) for a in atoms])
         self.system_places += [k for k, a in enumerate(atoms, base) if a.system]
         holder = [0] * (len(entries) - start)

@@ -122,3 +122,28 @@ def test_a_long_name_is_counted_in_the_block(budget):
     messages = [SYSTEM, named, *chat()[2:]]
     answer = ask(messages, budget)
     assert count_list(sent_by(answer)) <= answer.report.tokens_after <= budget
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        {"role": "user", "content": [part(FACT), image()]},
+        {"role": "assistant", "content": FACT, "reasoning_content": "let me see " * 400},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "hm " * 900, "signature": "s"},
+                part(FACT),
+            ],
+        },
+    ],
+    ids=["picture", "reasoning", "thinking"],
+)
+def test_what_a_quotation_leaves_out_takes_no_room(fact):
+    opening = [fact, assistant("noted")] if fact["role"] == "user" else [user("and now?"), fact]
+    messages = [SYSTEM, *opening, *chat()[3:-1], user(QUESTION)]
+    answer = ask(messages, 600)
+    place = messages.index(fact)
+    assert answer.report.decisions[place].fate is Fate.RECALLED
+    assert FACT in "\n".join(map(said, sent_by(answer)))
+    assert count_list(sent_by(answer)) <= 600
