@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 194 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 fadc90e5d07bfe7ecf306a77a068a426996bf6f302ff88bb3e34220163496a3f
+# sources sha256 78938446b3752bf513e1f7dabfde9538441670870358b50f466751b4043240d5
 
 from __future__ import annotations
 
@@ -4081,6 +4081,11 @@ LINE_TOKENS = 2
 _LONE_HALF = re.compile("[\ud800-\udfff]")
 
 
+def is_quoted_in_part(message: Message) -> bool:
+    """Whether a quotation leaves out what takes tokens: pictures, files, reasoning."""
+    return bool(message.media or message.reasoning or message.shape.thinks)
+
+
 class Quotation(NamedTuple):
     """One message to quote: its turn (from 0), who speaks, what, and if it was shortened."""
 
@@ -6309,6 +6314,8 @@ class Transcript(Grown):
         thinking_mode: some message carries the reasoning that a provider wants back.
         tool_flow_before: how many messages before each place call a tool or bring a result.
         carried: what the last few cuts carried over, by cut; worked out once for each.
+        quoted_tokens: what an atom takes in a quotation, by its place, for those of which it leaves
+            something out; None until it is asked for.
         quotations: what a quoted block says of a message, by place, for those that were quoted.
         cuts: the last cut in the finished turns that a replay came to, for a few water marks: where
             the window began, and the request before which it was made.
@@ -6324,6 +6331,7 @@ class Transcript(Grown):
         self.atoms: list[Atom] = []
         self.atom_first = GrowingColumn()
         self.atom_tokens = GrowingColumn()
+        self.quoted_tokens: dict[int, int | None] = {}
         self.atom_system = GrowingColumn()
         self.system_places: list[int] = []
         self.atom_of_message = GrowingColumn()
@@ -6391,6 +6399,11 @@ class Transcript(Grown):
         note_unpaired(atoms, self.messages, self.loose, self.open_calls)
         self.atom_first.extend([a.first for a in atoms])
         self.atom_tokens.extend([sum([entries[i].tokens for i in a.indices]) for a in atoms])
+        self.quoted_tokens.update(
+            (k, None)
+            for k, a in enumerate(atoms, base)
+            if any(is_quoted_in_part(self.messages[i]) for i in a.indices)
+        )
         self.atom_system.extend([int(a.system) for a in atoms])
         self.system_places += [k for k, a in enumerate(atoms, base) if a.system]
         holder = [0] * (len(entries) - start)
@@ -16208,6 +16221,35 @@ def quotation_of(
     return quote_block(quotations, in_order=in_order) if quotations else ""
 
 
+def tokens_as_quoted(
+    request: Request, places: NDArray[np.int64], tokens: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """What atoms take in a quotation, which leaves out pictures, files and reasoning.
+
+    Args:
+        places: shape (n,), of the atoms among all.
+        tokens: shape (n,), what they take as they were given.
+    """
+    known = request.transcript.quoted_tokens
+    if not known:
+        return tokens
+    quoted = tokens.copy()
+    for k, place in enumerate(places.tolist()):
+        if place in known:
+            quoted[k] = min(int(tokens[k]), _tokens_in_words(request, place))
+    return quoted
+
+
+def _tokens_in_words(request: Request, place: int) -> int:
+    known, messages = request.transcript.quoted_tokens, request.messages
+    found = known[place]
+    if found is None:
+        said = [messages[i] for i in request.transcript.atoms[place].indices]
+        found = request.count([{"role": m.role, "content": spoken_text(m)} for m in said])
+        known[place] = found
+    return found
+
+
 def has_words(messages: Sequence[Message], atom: Atom) -> bool:
     """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
     return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
@@ -17564,8 +17606,9 @@ def atom_pool(
     if not quoted:
         whole = [k for k in places.tolist() if not transcript.atoms[low + k].broken]
         places = np.array(whole, dtype=np.int64)
-    cost = transcript.atom_tokens.view()[low:high]
-    return AtomPool(places + low, worth.take(places), cost.take(places))
+    cost = transcript.atom_tokens.view()[low:high].take(places)
+    worth, places = worth.take(places), places + low
+    return AtomPool(places, worth, tokens_as_quoted(request, places, cost) if quoted else cost)
 
 
 def _holders_of_flagged(request: Request) -> list[int]:
@@ -20408,7 +20451,8 @@ def _quoted_tokens(request: Request, places: Sequence[int]) -> NDArray[np.int64]
     count = request.counter.count
     named = [sum(count(n) for i in a.indices if (n := request.messages[i].name)) for a in atoms]
     lines = [LINE_TOKENS * len(a.indices) for a in atoms]
-    own = request.transcript.atom_tokens.view()[list(places)]
+    where = np.array(places, dtype=np.int64)
+    own = tokens_as_quoted(request, where, request.transcript.atom_tokens.view()[where])
     return np.asarray(own + np.array(named) + np.array(lines))
 
 
