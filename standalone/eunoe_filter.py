@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 194 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 78938446b3752bf513e1f7dabfde9538441670870358b50f466751b4043240d5
+# sources sha256 3f524364438ee52105dcd609a6d53dee03cb53e41a9c52fddf939eeae66596ad
 
 from __future__ import annotations
 
@@ -1604,7 +1604,7 @@ class FlagReading:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.opinion_memory: What models said of texts, remembered by content: vectors of messages, labels to questions.
+# eunoe.pipeline.chat.opinion_memory: What models said of texts, remembered by content: vectors of messages, labels to questions.
 
 Opinion = TypeVar("Opinion")
 
@@ -3470,7 +3470,7 @@ def _has_half_character(raw: Mapping[str, Any]) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.memory: What is remembered between requests: facts by content, and the grown part of each chat.
+# eunoe.pipeline.chat.memory: What is remembered between requests: facts by content, and the grown part of each chat.
 
 _ENTRY_OVERHEAD_BYTES = 900
 _SMALL_TEXT_FACTOR = 6
@@ -3762,7 +3762,7 @@ class ChatMemory(Generic[GrownState]):
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.growing_column: A column of whole numbers beside a growing list.
+# eunoe.pipeline.chat.growing_column: A column of whole numbers beside a growing list.
 
 _FEW = 8
 
@@ -3802,7 +3802,7 @@ class GrowingColumn:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.sent_windows: What the newest requests of a chat sent, as far as this process answered them.
+# eunoe.pipeline.chat.sent_windows: What the newest requests of a chat sent, as far as this process answered them.
 
 _MOST_ASKED = 4
 
@@ -4093,6 +4093,16 @@ class Quotation(NamedTuple):
     speaker: str
     text: str
     excerpt: bool = False
+
+
+def spoken_text(message: Message) -> str:
+    """What a message says, calls and pictures in words, for a quotation."""
+    if not (message.calls or message.media):
+        return message.text
+    said = [message.text] if message.text else []
+    said += [f"[calls {c.name}({c.arguments})]" for c in message.calls]
+    said += [f"[{kind.split('_')[0]}]" for kind in message.media]
+    return "\n".join(said)
 
 
 def quote_block(quotations: Sequence[Quotation], *, in_order: bool = True) -> str:
@@ -6289,7 +6299,7 @@ def newest_that_fit(timeline: Timeline, room: int, stop: int) -> int:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.transcript: A chat, grown message by message: its turns, atoms, tokens and relevance index.
+# eunoe.pipeline.chat.transcript: A chat, grown message by message: its turns, atoms, tokens and relevance index.
 
 _CHECK_EVERY = 64
 LIST_FRAMING = 3
@@ -6567,7 +6577,7 @@ def process_memory() -> PipelineMemory:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.embedding: The history as vectors: made after the answer, used as soon as they are there.
+# eunoe.pipeline.advisers.embedding: The history as vectors: made after the answer, used as soon as they are there.
 
 VectorMemory = OpinionMemory[NDArray[np.float32]]
 
@@ -6781,7 +6791,7 @@ class HistoryEmbedder:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.labelling: What a language model says each message is worth to the question, where one is asked.
+# eunoe.pipeline.advisers.labelling: What a language model says each message is worth to the question, where one is asked.
 
 LABEL_AHEAD_LEAST = 16
 """Messages without a label from which on a model is asked ahead: fewer are not worth a call."""
@@ -6911,7 +6921,7 @@ class HistoryLabeller:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.opinion_desk: A model that is asked for what it makes of contents, within a time limit, and remembered.
+# eunoe.pipeline.advisers.opinion_desk: A model that is asked for what it makes of contents, within a time limit, and remembered.
 
 Asked = TypeVar("Asked", bound=Hashable)
 Said = TypeVar("Said")
@@ -7060,7 +7070,7 @@ class OpinionDesk(Generic[Asked, Said]):
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.structuring: What others say of the ties between messages: names in them, and whether two contradict.
+# eunoe.pipeline.advisers.structuring: What others say of the ties between messages: names in them, and whether two contradict.
 
 NamesDesk = OpinionDesk[str, tuple[str, ...]]
 StanceDesk = OpinionDesk[tuple[str, str], Stance]
@@ -9055,7 +9065,7 @@ async def _within(answer: Any, seconds: float) -> Any:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.advice: What models add to the words: likeness by embeddings, worth by labels. Both may be missing.
+# eunoe.pipeline.advisers.advice: What models add to the words: likeness by embeddings, worth by labels. Both may be missing.
 
 ADVICE_FROM_SHARE = 0.5
 """Share of the budget from which on a chat is embedded: shorter ones may never need it."""
@@ -9372,7 +9382,7 @@ def without_half_characters(value: Any) -> Any:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.flag_reading: The flags of a chat, read from its user messages and taken out of what the model sees.
+# eunoe.pipeline.chat.flag_reading: The flags of a chat, read from its user messages and taken out of what the model sees.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadFlags:
@@ -10134,7 +10144,7 @@ def find_tokenizer(family: str) -> TokenCounter:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.line_counts: Count texts line by line: of a quoted block most lines were counted before, in another block.
+# eunoe.pipeline.chat.line_counts: Count texts line by line: of a quoted block most lines were counted before, in another block.
 
 _LINE_OVERHEAD_BYTES = 200
 _NEXT_LINE = re.compile(r"\n(?=[^\s/])")
@@ -12423,7 +12433,7 @@ class Calibration:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.forecasting: Money in the pipeline: what a budget buys, what a request will take, what was reported of it.
+# eunoe.pipeline.accounts.forecasting: Money in the pipeline: what a budget buys, what a request will take, what was reported of it.
 
 def allowed_by_price(
     budget: Budget, prices: PriceLookup, model_id: str | None
@@ -12479,6 +12489,593 @@ def enter_requests(
     reported = billed_use(usage, read_usage(usage))
     price = table.get(model_id)
     return account_requests(forecasts, price, reported=reported, hit_share=hit_share)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.cache_bust: Why a prompt cache was lost: the first place where a list differs from the one before it.
+
+TOOLS_ROLE = "tools"
+PROMPT_ROLE = "prompt"
+_HEAD_ROLES = (TOOLS_ROLE, PROMPT_ROLE)
+ChangeKind = Literal["changed", "left out", "put in", "switched"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentPart:
+    """One part of what was sent: the tools, a prompt that the host adds in front, or a message.
+
+    Attributes:
+        digest: hash of all that is sent of it; equal parts have equal digests.
+        role: role of the message, or ``tools`` or ``prompt``.
+        tokens: its size.
+        text: its text, where it may be kept; used only to find the byte that changed.
+    """
+
+    digest: Hashable
+    role: str = ""
+    tokens: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheBust:
+    """The first difference between two lists that follow each other.
+
+    Attributes:
+        index: place of the first part that is not as before; the tools, if any, are no message.
+        role: its role.
+        kind: ``changed``, ``left out`` (parts that stood here are gone), ``put in`` (new parts
+            stand before what stood here) or ``switched`` (another model, which has read nothing).
+        count: parts that were left out or put in; 1 for a change.
+        byte: first byte of the text that differs, in UTF-8; None if the texts are not known.
+        kept: tokens before it, which the cache can still give back.
+        lost: tokens of the earlier list from there on, which must be read anew or are gone.
+        again: of what is sent now, tokens that were sent before and must be read anew.
+    """
+
+    index: int
+    role: str
+    kind: ChangeKind
+    count: int = 1
+    byte: int | None = None
+    kept: int = 0
+    lost: int = 0
+    again: int = 0
+
+    def describe(self) -> str:
+        """One clause for people, such as ``the system prompt changed at byte 812``."""
+        if self.kind == "switched":
+            return "the model changed"
+        if self.kind != "changed":
+            if self.count == 1:
+                return f"message {self.index} was {self.kind}"
+            return f"messages {self.index} to {self.index + self.count - 1} were {self.kind}"
+        if self.role == TOOLS_ROLE:
+            return "the tools changed"  # how they are written out is the provider's affair
+        if self.role == PROMPT_ROLE or (self.role in SYSTEM_ROLES and self.index == 0):
+            what = "the system prompt"
+        else:
+            what = f"message {self.index}"
+        place = "" if self.byte is None else f" at byte {self.byte}"
+        return f"{what} changed{place}"
+
+
+def find_cache_bust(before: Sequence[SentPart], after: Sequence[SentPart]) -> CacheBust | None:
+    """Find where a list stops repeating the one sent before it.
+
+    Args:
+        before: what was sent last, in order; the tools first, if there were any.
+        after: what is sent now.
+
+    Returns:
+        None if one list opens the other: everything is still in the cache.
+
+    Note:
+        O(n). An unchanged part that stands elsewhere tells a cut or an insertion from a change.
+    """
+    shared = 0
+    for old, new in zip(before, after, strict=False):
+        if old.digest != new.digest:
+            break
+        shared += 1
+    if shared in (len(before), len(after)):
+        return None
+    old, new = before[shared], after[shared]
+    left_out = _place_of(new.digest, before, shared)
+    put_in = _place_of(old.digest, after, shared)
+    kind: ChangeKind = "changed"
+    count = 1
+    if new.role not in _HEAD_ROLES and old.role not in _HEAD_ROLES:
+        if left_out is not None and (put_in is None or left_out <= put_in):
+            kind, count = "left out", left_out
+        elif put_in is not None:
+            kind, count = "put in", put_in
+    heads = sum(part.role in _HEAD_ROLES for part in before[:2])
+    is_change = kind == "changed"
+    head = next((role for role in _HEAD_ROLES if role in (old.role, new.role)), old.role)
+    known = {part.digest for part in before[shared:]}
+    return CacheBust(
+        index=max(0, shared - heads),
+        role=head,
+        kind=kind,
+        count=count,
+        byte=first_changed_byte(old.text, new.text) if is_change else None,
+        kept=sum(p.tokens for p in before[:shared]),
+        lost=sum(p.tokens for p in before[shared:]),
+        again=(new.tokens if is_change else 0)
+        + sum(p.tokens for p in after[shared + is_change :] if p.digest in known),
+    )
+
+
+def _place_of(digest: Hashable, parts: Sequence[SentPart], start: int) -> int | None:
+    """How many parts after ``start`` the digest stands; None if it does not."""
+    return next((k - start for k in range(start, len(parts)) if parts[k].digest == digest), None)
+
+
+def repeated_prefix_tokens(before: Sequence[SentPart], after: Sequence[SentPart]) -> int:
+    """Tokens of the leading parts of ``after`` that ``before`` has, too."""
+    total = 0
+    for old, new in zip(before, after, strict=False):
+        if old.digest != new.digest:
+            break
+        total += new.tokens
+    return total
+
+
+def first_changed_byte(before: str, after: str) -> int | None:
+    """Offset, in UTF-8 bytes, at which two texts part; None if both are empty or equal."""
+    if before == after:
+        return None
+    old = before.encode("utf-8", "surrogatepass")
+    new = after.encode("utf-8", "surrogatepass")
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[:middle] == new[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def sent_parts(
+    messages: Sequence[Mapping[str, Any]],
+    tokens: Sequence[int] = (),
+    *,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    tool_tokens: int = 0,
+    keep_text: bool = False,
+) -> tuple[SentPart, ...]:
+    """The parts of a list that is sent.
+
+    Args:
+        messages: as they are sent.
+        tokens: size of each message; nothing if it is not known.
+        tools: schemas sent along; they stand before all messages.
+        tool_tokens: their size.
+        keep_text: keep the texts, so that the changed byte can be named. Only for memory that may
+            hold them.
+
+    Returns:
+        One part for the tools, if there are any, and one for each message.
+    """
+    parts = []
+    if tools:
+        parts.append(_sent_part(list(tools), TOOLS_ROLE, tool_tokens, keep_text))
+    for k, message in enumerate(messages):
+        size = tokens[k] if k < len(tokens) else 0
+        parts.append(_sent_part(message, str(message.get("role") or ""), size, keep_text))
+    return tuple(parts)
+
+
+def _sent_part(value: Any, role: str, tokens: int, keep_text: bool) -> SentPart:
+    encoded = dumps(value, sort_keys=True, ensure_ascii=True, default=repr)
+    content = value.get("content") if isinstance(value, Mapping) else None
+    text = content if keep_text and isinstance(content, str) else ""
+    digest = blake2b(encoded.encode(), digest_size=12).hexdigest()
+    return SentPart(digest=digest, role=role, tokens=tokens, text=text)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.cache_hit: How well the cache does for a model: what was expected of it against what was reported.
+
+CACHE_REPORTS = 9
+# Providers cache in blocks and from some size on: less than this says nothing.
+CACHE_SMALLEST_PREFIX = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheHit:
+    """The cache in one request.
+
+    Attributes:
+        expected: tokens that repeat the request before it, in the provider's tokens.
+        hit: tokens that were read from the cache.
+        prompt: tokens of the whole prompt.
+    """
+
+    expected: int
+    hit: int
+    prompt: int
+
+    @property
+    def share(self) -> float:
+        """Part of the prompt that came from the cache, in [0, 1]."""
+        return self.hit / self.prompt if self.prompt else 0.0
+
+    @property
+    def missed(self) -> bool:
+        """A prefix that should have been there was not: expired, evicted, or another server."""
+        return self.expected >= CACHE_SMALLEST_PREFIX and self.hit * 2 < self.expected
+
+
+def measure_cache(reported: ReportedUse, *, repeated: int, counted: int) -> CacheHit:
+    """Compare what should have come from the cache with what did.
+
+    Args:
+        reported: what the provider reported for the request.
+        repeated: tokens by our count that open the request before it, too.
+        counted: our count of the whole prompt; turns ``repeated`` into the provider's tokens.
+    """
+    scale = reported.prompt / counted if counted > 0 else 1.0
+    expected = min(reported.prompt, max(0, round(repeated * scale)))
+    return CacheHit(expected=expected, hit=reported.cached, prompt=reported.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRecord:
+    """What the newest few requests of a model say of its cache.
+
+    Attributes:
+        shares: cached tokens per expected token, in [0, 1], oldest first; at most 9.
+    """
+
+    shares: tuple[float, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """Part of a repeated prefix to expect from the cache, in [0, 1].
+
+        The median; a 1 stands in until there are three, since a cache that ran out once, overnight,
+        says little of the next request.
+        """
+        shares = self.shares if len(self.shares) >= 3 else (*self.shares, 1.0)
+        return statistics.median(shares)
+
+    def learn(self, hit: CacheHit) -> CacheRecord:
+        """Take in one request; one with a small prefix says nothing."""
+        if hit.expected < CACHE_SMALLEST_PREFIX:
+            return self
+        share = round(min(1.0, hit.hit / hit.expected), 4)
+        return CacheRecord((*self.shares, share)[-CACHE_REPORTS:])
+
+    def to_json(self) -> list[float]:
+        """Plain form for a store."""
+        return list(self.shares)
+
+    @classmethod
+    def from_json(cls, value: object) -> CacheRecord:
+        """Read the plain form; what cannot be read is left out."""
+        if not isinstance(value, list | tuple):
+            return cls()
+        sound = [float(x) for x in value if isinstance(x, int | float) and 0 <= x <= 1]
+        return cls(tuple(sound[-CACHE_REPORTS:]))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.accounts.sent_lists: What was last sent in each chat: how much of the next request repeats it, and why it does not.
+
+_CHATS_REMEMBERED = 512
+_MODELS_OF_A_CHAT = 4
+_PARTS_REMEMBERED = 1_000_000
+_LONGEST_PROMPT_KEPT = 32_768
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentList:
+    """A request as it goes out: numbers, and the text of the system prompt alone.
+
+    Attributes:
+        given: fingerprint of each part as it was given: tools, the host's own prompt, messages.
+        sent: the same of each part that is sent, with its tokens.
+        tokens: of each part that is sent.
+        origins: place in ``given`` of each part that is sent; -1 for text that eunoe wrote.
+        heads: parts before the messages, in both.
+        prompt: text of the system prompt, if it is not very long.
+        roles: of the parts that are sent, in order.
+    """
+
+    given: array[int]
+    sent: array[int]
+    tokens: array[int]
+    origins: array[int]
+    heads: int
+    prompt: str
+    roles: tuple[str, ...]
+
+    def parts(self) -> list[SentPart]:
+        """The parts for a comparison; hosts join those that hold the prompt: all have its text."""
+        return [
+            SentPart(
+                digest=digest,
+                role=role,
+                tokens=size,
+                text=self.prompt if k <= self.heads and _holds_prompt(role) else "",
+            )
+            for k, (digest, role, size) in enumerate(
+                zip(self.sent, self.roles, self.tokens, strict=True)
+            )
+        ]
+
+
+def _holds_prompt(role: str) -> bool:
+    return role == PROMPT_ROLE or role in SYSTEM_ROLES
+
+
+def sent_list(
+    given: Sequence[Mapping[str, Any]],
+    placements: Sequence[Placement],
+    sizes: Sequence[int],
+    *,
+    tools: object = None,
+    tool_tokens: int = 0,
+    prompt: str = "",
+    prompt_tokens: int = 0,
+) -> SentList:
+    """Describe a request.
+
+    Args:
+        given: the messages before anything was chosen.
+        placements: what is sent of them.
+        sizes: tokens of each given message; of new text a rough estimate is made.
+        tools: schemas sent along.
+        tool_tokens: their size.
+        prompt: text that the host puts in front of the first message.
+        prompt_tokens: its size.
+    """
+    heads = [(TOOLS_ROLE, {"tools": tools}, tool_tokens)] if tools else []
+    if prompt:
+        heads.append((PROMPT_ROLE, {"prompt": prompt}, prompt_tokens))
+    front = [_fingerprint(value) for _, value, _ in heads]
+    known = [_fingerprint(message) for message in given]
+    base = len(heads)
+    sent, tokens, origins = list(front), [size for _, _, size in heads], list(range(base))
+    roles = [role for role, _, _ in heads]
+    for placed in placements:
+        plain = placed.index is not None and not placed.changed
+        if placed.index is not None and plain:
+            sent.append(known[placed.index])
+            tokens.append(int(sizes[placed.index]))
+        else:
+            sent.append(_fingerprint(placed.message))
+            tokens.append(len(json_text(placed.message.get("content"))) // 4)
+        origins.append(-1 if placed.index is None else base + placed.index)
+        roles.append(str(placed.message.get("role") or ""))
+    first = placements[0].message if placements else {}
+    content = first.get("content") if first.get("role") in SYSTEM_ROLES else ""
+    whole = prompt + (content if isinstance(content, str) else "")
+    return SentList(
+        given=array("q", [*front, *known]),
+        sent=array("q", sent),
+        tokens=array("q", tokens),
+        origins=array("q", origins),
+        heads=base,
+        prompt=whole if len(whole) <= _LONGEST_PROMPT_KEPT else "",
+        roles=tuple(roles),
+    )
+
+
+def _fingerprint(raw: Mapping[str, Any]) -> int:
+    """64 bits; good within this process alone."""
+    return hash(content_key(raw))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheOutlook:
+    """How a request goes on from the one before it in its chat.
+
+    Attributes:
+        repeated: tokens of the leading parts that were sent before; None for the first request.
+        bust: why the rest must be read anew, where that is not what eunoe decided and costs more
+            than the smallest prefix that providers cache; else None.
+    """
+
+    repeated: int | None = None
+    bust: CacheBust | None = None
+
+
+class SentLists:
+    """What was last sent to each model of each chat; bounded, lost on a restart, never logged.
+
+    What is sent never depends on it. Safe across threads.
+    """
+
+    def __init__(self) -> None:
+        self._chats: OrderedDict[str, OrderedDict[str, SentList]] = OrderedDict()
+        self._parts = 0
+        self._lock = threading.Lock()
+
+    def follow(
+        self,
+        chat: str,
+        now: SentList,
+        *,
+        model_id: str = "",
+        continued: bool = False,
+        remember: bool = True,
+    ) -> CacheOutlook:
+        """Compare a request with the one before it, and remember it in its place.
+
+        Args:
+            chat: whose request; empty for a caller without a chat, of whom nothing is known.
+            now: the request.
+            model_id: each model has a cache of its own.
+            continued: a later step of a turn, for which the host went on from what was sent.
+            remember: False only looks.
+        """
+        if not chat:
+            return CacheOutlook()
+        with self._lock:
+            models = self._chats.get(chat, OrderedDict())
+            before = models.get(model_id)
+            newest = next(reversed(models.values()), None)
+            if remember:
+                self._remember(chat, model_id, _as_one_turn(before, now) if continued else now)
+        if before is None:
+            return CacheOutlook(bust=_switched(newest, now))
+        same = _same_at_start(before.sent, now.sent)
+        bust = _hosts_change(before, now, same, continued=continued)
+        return CacheOutlook(repeated=sum(now.tokens[:same]), bust=bust)
+
+    def _remember(self, chat: str, model_id: str, now: SentList) -> None:
+        models = self._chats.pop(chat, OrderedDict())
+        before = models.pop(model_id, None)
+        models[model_id] = now
+        self._chats[chat] = models
+        self._parts += _size(now) - (_size(before) if before else 0)
+        if len(models) > _MODELS_OF_A_CHAT:
+            self._parts -= _size(models.popitem(last=False)[1])
+        while len(self._chats) > 1 and (
+            len(self._chats) > _CHATS_REMEMBERED or self._parts > _PARTS_REMEMBERED
+        ):
+            self._parts -= sum(map(_size, self._chats.popitem(last=False)[1].values()))
+
+
+def _size(record: SentList) -> int:
+    return len(record.given) + len(record.sent)
+
+
+def _same_at_start(one: array[int], other: array[int]) -> int:
+    most = min(len(one), len(other))
+    if one[:most] == other[:most]:
+        return most
+    return next(k for k in range(most) if one[k] != other[k])
+
+
+def _hosts_change(
+    before: SentList, now: SentList, same: int, *, continued: bool
+) -> CacheBust | None:
+    """The break, where the part at which it stands was given in another form than before.
+
+    Elsewhere the window was cut, or what was recalled left again: eunoe's own decisions.
+    """
+    if same >= min(len(before.sent), len(now.sent)):
+        return None
+    place = same
+    if same >= min(before.heads, now.heads) and before.heads == now.heads:
+        place = _same_at_start(before.given, now.given)
+        missing = place >= min(len(before.given), len(now.given))
+        if continued or missing or before.origins[same] != place:
+            return None
+    bust = find_cache_bust(before.parts(), now.parts())
+    if bust is None or bust.again < CACHE_SMALLEST_PREFIX:
+        return None
+    return replace(bust, index=max(0, place - before.heads))
+
+
+def _switched(other: SentList | None, now: SentList) -> CacheBust | None:
+    """Another model takes over a chat; one that was asked the same beside it does not."""
+    if other is None or len(now.given) <= len(other.given):
+        return None
+    known = set(other.sent)
+    again = sum(n for d, n in zip(now.sent, now.tokens, strict=True) if d in known)
+    if again < CACHE_SMALLEST_PREFIX:
+        return None
+    return CacheBust(index=0, role="", kind="switched", lost=sum(other.tokens), again=again)
+
+
+def _as_one_turn(before: SentList | None, now: SentList) -> SentList:
+    """A later step of a turn, told as if the whole chat had been given to it.
+
+    Its list goes on from what the step before it sent, so its places are those of that list; the
+    next turn is given the whole chat again.
+    """
+    if before is None:
+        return now
+    shift = len(before.given) - len(before.sent)
+    origins = [
+        place if place < 0 else before.origins[place] if place < len(before.sent) else place + shift
+        for place in now.origins
+    ]
+    given = before.given + now.given[len(before.sent) :]
+    return replace(now, given=given, origins=array("q", origins))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.arranging.sent_parts: What fills the window of a request: tokens of the list that is sent, by what they are.
+
+SENT_PARTS = ("system", "tools", "summary", "window", "recalled", "question")
+
+
+def tokens_by_part(placements: Sequence[Placement], report: Report) -> dict[str, int]:
+    """Tokens by part, in order; they add up to ``report.tokens_after``.
+
+    Messages that are sent as they came have the tokens that were counted. What was written anew
+    shares the rest by its length; what opens the question's own message counts as recalled.
+
+    Args:
+        placements: what is sent.
+        report: of the request.
+    """
+    sizes = report.decisions.sizes
+    question = _question_place(placements)
+    parts = dict.fromkeys(SENT_PARTS, 0)
+    written: list[tuple[str, int]] = []
+    for place, placed in enumerate(placements):
+        part = _part_of(placed, in_question=place >= question)
+        if placed.index is not None and not placed.changed:
+            parts[part] += int(sizes[placed.index])
+        else:
+            written.append((part, 4 + len(json_text(placed.message.get("content"))) // 4))
+    parts["tools"] = report.tool_tokens
+    rest = max(0, report.tokens_after - sum(parts.values()))
+    if written and report.recalled and all(part != "recalled" for part, _ in written):
+        written = _with_block_apart(written, placements, question, sizes)
+    weight, reached = sum(size for _, size in written), 0
+    for part, size in written:
+        upto = reached + size
+        parts[part] += rest * upto // weight - rest * reached // weight
+        reached = upto
+    if not written:  # the framing of the list: it opens the answer
+        parts["question"] += rest
+    return {name: tokens for name, tokens in parts.items() if tokens}
+
+
+def _question_place(placements: Sequence[Placement]) -> int:
+    """Where the current turn begins in what is sent; behind it if no user speaks."""
+    for place in range(len(placements) - 1, -1, -1):
+        placed = placements[place]
+        if placed.index is not None and placed.message.get("role") == "user":
+            return place
+    return len(placements)
+
+
+def _part_of(placed: Placement, *, in_question: bool) -> str:
+    if placed.message.get("role") in SYSTEM_ROLES:
+        return "system"
+    if placed.index is None and placed.fate is Fate.SUMMARISED:
+        return "summary"
+    if placed.index is None and placed.fate is not Fate.STUB:
+        return "recalled"
+    return "question" if in_question else "window"
+
+
+def _with_block_apart(
+    written: list[tuple[str, int]],
+    placements: Sequence[Placement],
+    question: int,
+    sizes: Sequence[int],
+) -> list[tuple[str, int]]:
+    """The block that opens the question's own message, told apart from it."""
+    if question >= len(placements) or not placements[question].changed:
+        return written
+    own = int(sizes[placements[question].index or 0])
+    whole = next((size for part, size in written if part == "question"), 0)
+    if whole <= own:
+        return written
+    rest = list(written)
+    rest.remove(("question", whole))
+    return [*rest, ("recalled", whole - own), ("question", own)]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -12700,7 +13297,7 @@ def message_problems(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.slots: Atoms as messages to send: stubs for missing results, mended characters, nothing empty.
+# eunoe.pipeline.arranging.slots: Atoms as messages to send: stubs for missing results, mended characters, nothing empty.
 
 NO_RESULT = "[no result was recorded for this call]"
 NO_OUTPUT = "[no output]"
@@ -13092,594 +13689,7 @@ def placements_of(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.cache_bust: Why a prompt cache was lost: the first place where a list differs from the one before it.
-
-TOOLS_ROLE = "tools"
-PROMPT_ROLE = "prompt"
-_HEAD_ROLES = (TOOLS_ROLE, PROMPT_ROLE)
-ChangeKind = Literal["changed", "left out", "put in", "switched"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentPart:
-    """One part of what was sent: the tools, a prompt that the host adds in front, or a message.
-
-    Attributes:
-        digest: hash of all that is sent of it; equal parts have equal digests.
-        role: role of the message, or ``tools`` or ``prompt``.
-        tokens: its size.
-        text: its text, where it may be kept; used only to find the byte that changed.
-    """
-
-    digest: Hashable
-    role: str = ""
-    tokens: int = 0
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheBust:
-    """The first difference between two lists that follow each other.
-
-    Attributes:
-        index: place of the first part that is not as before; the tools, if any, are no message.
-        role: its role.
-        kind: ``changed``, ``left out`` (parts that stood here are gone), ``put in`` (new parts
-            stand before what stood here) or ``switched`` (another model, which has read nothing).
-        count: parts that were left out or put in; 1 for a change.
-        byte: first byte of the text that differs, in UTF-8; None if the texts are not known.
-        kept: tokens before it, which the cache can still give back.
-        lost: tokens of the earlier list from there on, which must be read anew or are gone.
-        again: of what is sent now, tokens that were sent before and must be read anew.
-    """
-
-    index: int
-    role: str
-    kind: ChangeKind
-    count: int = 1
-    byte: int | None = None
-    kept: int = 0
-    lost: int = 0
-    again: int = 0
-
-    def describe(self) -> str:
-        """One clause for people, such as ``the system prompt changed at byte 812``."""
-        if self.kind == "switched":
-            return "the model changed"
-        if self.kind != "changed":
-            if self.count == 1:
-                return f"message {self.index} was {self.kind}"
-            return f"messages {self.index} to {self.index + self.count - 1} were {self.kind}"
-        if self.role == TOOLS_ROLE:
-            return "the tools changed"  # how they are written out is the provider's affair
-        if self.role == PROMPT_ROLE or (self.role in SYSTEM_ROLES and self.index == 0):
-            what = "the system prompt"
-        else:
-            what = f"message {self.index}"
-        place = "" if self.byte is None else f" at byte {self.byte}"
-        return f"{what} changed{place}"
-
-
-def find_cache_bust(before: Sequence[SentPart], after: Sequence[SentPart]) -> CacheBust | None:
-    """Find where a list stops repeating the one sent before it.
-
-    Args:
-        before: what was sent last, in order; the tools first, if there were any.
-        after: what is sent now.
-
-    Returns:
-        None if one list opens the other: everything is still in the cache.
-
-    Note:
-        O(n). An unchanged part that stands elsewhere tells a cut or an insertion from a change.
-    """
-    shared = 0
-    for old, new in zip(before, after, strict=False):
-        if old.digest != new.digest:
-            break
-        shared += 1
-    if shared in (len(before), len(after)):
-        return None
-    old, new = before[shared], after[shared]
-    left_out = _place_of(new.digest, before, shared)
-    put_in = _place_of(old.digest, after, shared)
-    kind: ChangeKind = "changed"
-    count = 1
-    if new.role not in _HEAD_ROLES and old.role not in _HEAD_ROLES:
-        if left_out is not None and (put_in is None or left_out <= put_in):
-            kind, count = "left out", left_out
-        elif put_in is not None:
-            kind, count = "put in", put_in
-    heads = sum(part.role in _HEAD_ROLES for part in before[:2])
-    is_change = kind == "changed"
-    head = next((role for role in _HEAD_ROLES if role in (old.role, new.role)), old.role)
-    known = {part.digest for part in before[shared:]}
-    return CacheBust(
-        index=max(0, shared - heads),
-        role=head,
-        kind=kind,
-        count=count,
-        byte=first_changed_byte(old.text, new.text) if is_change else None,
-        kept=sum(p.tokens for p in before[:shared]),
-        lost=sum(p.tokens for p in before[shared:]),
-        again=(new.tokens if is_change else 0)
-        + sum(p.tokens for p in after[shared + is_change :] if p.digest in known),
-    )
-
-
-def _place_of(digest: Hashable, parts: Sequence[SentPart], start: int) -> int | None:
-    """How many parts after ``start`` the digest stands; None if it does not."""
-    return next((k - start for k in range(start, len(parts)) if parts[k].digest == digest), None)
-
-
-def repeated_prefix_tokens(before: Sequence[SentPart], after: Sequence[SentPart]) -> int:
-    """Tokens of the leading parts of ``after`` that ``before`` has, too."""
-    total = 0
-    for old, new in zip(before, after, strict=False):
-        if old.digest != new.digest:
-            break
-        total += new.tokens
-    return total
-
-
-def first_changed_byte(before: str, after: str) -> int | None:
-    """Offset, in UTF-8 bytes, at which two texts part; None if both are empty or equal."""
-    if before == after:
-        return None
-    old = before.encode("utf-8", "surrogatepass")
-    new = after.encode("utf-8", "surrogatepass")
-    low, high = 0, min(len(old), len(new))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[:middle] == new[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def sent_parts(
-    messages: Sequence[Mapping[str, Any]],
-    tokens: Sequence[int] = (),
-    *,
-    tools: Sequence[Mapping[str, Any]] | None = None,
-    tool_tokens: int = 0,
-    keep_text: bool = False,
-) -> tuple[SentPart, ...]:
-    """The parts of a list that is sent.
-
-    Args:
-        messages: as they are sent.
-        tokens: size of each message; nothing if it is not known.
-        tools: schemas sent along; they stand before all messages.
-        tool_tokens: their size.
-        keep_text: keep the texts, so that the changed byte can be named. Only for memory that may
-            hold them.
-
-    Returns:
-        One part for the tools, if there are any, and one for each message.
-    """
-    parts = []
-    if tools:
-        parts.append(_sent_part(list(tools), TOOLS_ROLE, tool_tokens, keep_text))
-    for k, message in enumerate(messages):
-        size = tokens[k] if k < len(tokens) else 0
-        parts.append(_sent_part(message, str(message.get("role") or ""), size, keep_text))
-    return tuple(parts)
-
-
-def _sent_part(value: Any, role: str, tokens: int, keep_text: bool) -> SentPart:
-    encoded = dumps(value, sort_keys=True, ensure_ascii=True, default=repr)
-    content = value.get("content") if isinstance(value, Mapping) else None
-    text = content if keep_text and isinstance(content, str) else ""
-    digest = blake2b(encoded.encode(), digest_size=12).hexdigest()
-    return SentPart(digest=digest, role=role, tokens=tokens, text=text)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.cache_hit: How well the cache does for a model: what was expected of it against what was reported.
-
-CACHE_REPORTS = 9
-# Providers cache in blocks and from some size on: less than this says nothing.
-CACHE_SMALLEST_PREFIX = 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheHit:
-    """The cache in one request.
-
-    Attributes:
-        expected: tokens that repeat the request before it, in the provider's tokens.
-        hit: tokens that were read from the cache.
-        prompt: tokens of the whole prompt.
-    """
-
-    expected: int
-    hit: int
-    prompt: int
-
-    @property
-    def share(self) -> float:
-        """Part of the prompt that came from the cache, in [0, 1]."""
-        return self.hit / self.prompt if self.prompt else 0.0
-
-    @property
-    def missed(self) -> bool:
-        """A prefix that should have been there was not: expired, evicted, or another server."""
-        return self.expected >= CACHE_SMALLEST_PREFIX and self.hit * 2 < self.expected
-
-
-def measure_cache(reported: ReportedUse, *, repeated: int, counted: int) -> CacheHit:
-    """Compare what should have come from the cache with what did.
-
-    Args:
-        reported: what the provider reported for the request.
-        repeated: tokens by our count that open the request before it, too.
-        counted: our count of the whole prompt; turns ``repeated`` into the provider's tokens.
-    """
-    scale = reported.prompt / counted if counted > 0 else 1.0
-    expected = min(reported.prompt, max(0, round(repeated * scale)))
-    return CacheHit(expected=expected, hit=reported.cached, prompt=reported.prompt)
-
-
-@dataclass(frozen=True, slots=True)
-class CacheRecord:
-    """What the newest few requests of a model say of its cache.
-
-    Attributes:
-        shares: cached tokens per expected token, in [0, 1], oldest first; at most 9.
-    """
-
-    shares: tuple[float, ...] = ()
-
-    @property
-    def share(self) -> float:
-        """Part of a repeated prefix to expect from the cache, in [0, 1].
-
-        The median; a 1 stands in until there are three, since a cache that ran out once, overnight,
-        says little of the next request.
-        """
-        shares = self.shares if len(self.shares) >= 3 else (*self.shares, 1.0)
-        return statistics.median(shares)
-
-    def learn(self, hit: CacheHit) -> CacheRecord:
-        """Take in one request; one with a small prefix says nothing."""
-        if hit.expected < CACHE_SMALLEST_PREFIX:
-            return self
-        share = round(min(1.0, hit.hit / hit.expected), 4)
-        return CacheRecord((*self.shares, share)[-CACHE_REPORTS:])
-
-    def to_json(self) -> list[float]:
-        """Plain form for a store."""
-        return list(self.shares)
-
-    @classmethod
-    def from_json(cls, value: object) -> CacheRecord:
-        """Read the plain form; what cannot be read is left out."""
-        if not isinstance(value, list | tuple):
-            return cls()
-        sound = [float(x) for x in value if isinstance(x, int | float) and 0 <= x <= 1]
-        return cls(tuple(sound[-CACHE_REPORTS:]))
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.sent_lists: What was last sent in each chat: how much of the next request repeats it, and why it does not.
-
-_CHATS_REMEMBERED = 512
-_MODELS_OF_A_CHAT = 4
-_PARTS_REMEMBERED = 1_000_000
-_LONGEST_PROMPT_KEPT = 32_768
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentList:
-    """A request as it goes out: numbers, and the text of the system prompt alone.
-
-    Attributes:
-        given: fingerprint of each part as it was given: tools, the host's own prompt, messages.
-        sent: the same of each part that is sent, with its tokens.
-        tokens: of each part that is sent.
-        origins: place in ``given`` of each part that is sent; -1 for text that eunoe wrote.
-        heads: parts before the messages, in both.
-        prompt: text of the system prompt, if it is not very long.
-        roles: of the parts that are sent, in order.
-    """
-
-    given: array[int]
-    sent: array[int]
-    tokens: array[int]
-    origins: array[int]
-    heads: int
-    prompt: str
-    roles: tuple[str, ...]
-
-    def parts(self) -> list[SentPart]:
-        """The parts for a comparison; hosts join those that hold the prompt: all have its text."""
-        return [
-            SentPart(
-                digest=digest,
-                role=role,
-                tokens=size,
-                text=self.prompt if k <= self.heads and _holds_prompt(role) else "",
-            )
-            for k, (digest, role, size) in enumerate(
-                zip(self.sent, self.roles, self.tokens, strict=True)
-            )
-        ]
-
-
-def _holds_prompt(role: str) -> bool:
-    return role == PROMPT_ROLE or role in SYSTEM_ROLES
-
-
-def sent_list(
-    given: Sequence[Mapping[str, Any]],
-    placements: Sequence[Placement],
-    sizes: Sequence[int],
-    *,
-    tools: object = None,
-    tool_tokens: int = 0,
-    prompt: str = "",
-    prompt_tokens: int = 0,
-) -> SentList:
-    """Describe a request.
-
-    Args:
-        given: the messages before anything was chosen.
-        placements: what is sent of them.
-        sizes: tokens of each given message; of new text a rough estimate is made.
-        tools: schemas sent along.
-        tool_tokens: their size.
-        prompt: text that the host puts in front of the first message.
-        prompt_tokens: its size.
-    """
-    heads = [(TOOLS_ROLE, {"tools": tools}, tool_tokens)] if tools else []
-    if prompt:
-        heads.append((PROMPT_ROLE, {"prompt": prompt}, prompt_tokens))
-    front = [_fingerprint(value) for _, value, _ in heads]
-    known = [_fingerprint(message) for message in given]
-    base = len(heads)
-    sent, tokens, origins = list(front), [size for _, _, size in heads], list(range(base))
-    roles = [role for role, _, _ in heads]
-    for placed in placements:
-        plain = placed.index is not None and not placed.changed
-        if placed.index is not None and plain:
-            sent.append(known[placed.index])
-            tokens.append(int(sizes[placed.index]))
-        else:
-            sent.append(_fingerprint(placed.message))
-            tokens.append(len(json_text(placed.message.get("content"))) // 4)
-        origins.append(-1 if placed.index is None else base + placed.index)
-        roles.append(str(placed.message.get("role") or ""))
-    first = placements[0].message if placements else {}
-    content = first.get("content") if first.get("role") in SYSTEM_ROLES else ""
-    whole = prompt + (content if isinstance(content, str) else "")
-    return SentList(
-        given=array("q", [*front, *known]),
-        sent=array("q", sent),
-        tokens=array("q", tokens),
-        origins=array("q", origins),
-        heads=base,
-        prompt=whole if len(whole) <= _LONGEST_PROMPT_KEPT else "",
-        roles=tuple(roles),
-    )
-
-
-def _fingerprint(raw: Mapping[str, Any]) -> int:
-    """64 bits; good within this process alone."""
-    return hash(content_key(raw))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheOutlook:
-    """How a request goes on from the one before it in its chat.
-
-    Attributes:
-        repeated: tokens of the leading parts that were sent before; None for the first request.
-        bust: why the rest must be read anew, where that is not what eunoe decided and costs more
-            than the smallest prefix that providers cache; else None.
-    """
-
-    repeated: int | None = None
-    bust: CacheBust | None = None
-
-
-class SentLists:
-    """What was last sent to each model of each chat; bounded, lost on a restart, never logged.
-
-    What is sent never depends on it. Safe across threads.
-    """
-
-    def __init__(self) -> None:
-        self._chats: OrderedDict[str, OrderedDict[str, SentList]] = OrderedDict()
-        self._parts = 0
-        self._lock = threading.Lock()
-
-    def follow(
-        self,
-        chat: str,
-        now: SentList,
-        *,
-        model_id: str = "",
-        continued: bool = False,
-        remember: bool = True,
-    ) -> CacheOutlook:
-        """Compare a request with the one before it, and remember it in its place.
-
-        Args:
-            chat: whose request; empty for a caller without a chat, of whom nothing is known.
-            now: the request.
-            model_id: each model has a cache of its own.
-            continued: a later step of a turn, for which the host went on from what was sent.
-            remember: False only looks.
-        """
-        if not chat:
-            return CacheOutlook()
-        with self._lock:
-            models = self._chats.get(chat, OrderedDict())
-            before = models.get(model_id)
-            newest = next(reversed(models.values()), None)
-            if remember:
-                self._remember(chat, model_id, _as_one_turn(before, now) if continued else now)
-        if before is None:
-            return CacheOutlook(bust=_switched(newest, now))
-        same = _same_at_start(before.sent, now.sent)
-        bust = _hosts_change(before, now, same, continued=continued)
-        return CacheOutlook(repeated=sum(now.tokens[:same]), bust=bust)
-
-    def _remember(self, chat: str, model_id: str, now: SentList) -> None:
-        models = self._chats.pop(chat, OrderedDict())
-        before = models.pop(model_id, None)
-        models[model_id] = now
-        self._chats[chat] = models
-        self._parts += _size(now) - (_size(before) if before else 0)
-        if len(models) > _MODELS_OF_A_CHAT:
-            self._parts -= _size(models.popitem(last=False)[1])
-        while len(self._chats) > 1 and (
-            len(self._chats) > _CHATS_REMEMBERED or self._parts > _PARTS_REMEMBERED
-        ):
-            self._parts -= sum(map(_size, self._chats.popitem(last=False)[1].values()))
-
-
-def _size(record: SentList) -> int:
-    return len(record.given) + len(record.sent)
-
-
-def _same_at_start(one: array[int], other: array[int]) -> int:
-    most = min(len(one), len(other))
-    if one[:most] == other[:most]:
-        return most
-    return next(k for k in range(most) if one[k] != other[k])
-
-
-def _hosts_change(
-    before: SentList, now: SentList, same: int, *, continued: bool
-) -> CacheBust | None:
-    """The break, where the part at which it stands was given in another form than before.
-
-    Elsewhere the window was cut, or what was recalled left again: eunoe's own decisions.
-    """
-    if same >= min(len(before.sent), len(now.sent)):
-        return None
-    place = same
-    if same >= min(before.heads, now.heads) and before.heads == now.heads:
-        place = _same_at_start(before.given, now.given)
-        missing = place >= min(len(before.given), len(now.given))
-        if continued or missing or before.origins[same] != place:
-            return None
-    bust = find_cache_bust(before.parts(), now.parts())
-    if bust is None or bust.again < CACHE_SMALLEST_PREFIX:
-        return None
-    return replace(bust, index=max(0, place - before.heads))
-
-
-def _switched(other: SentList | None, now: SentList) -> CacheBust | None:
-    """Another model takes over a chat; one that was asked the same beside it does not."""
-    if other is None or len(now.given) <= len(other.given):
-        return None
-    known = set(other.sent)
-    again = sum(n for d, n in zip(now.sent, now.tokens, strict=True) if d in known)
-    if again < CACHE_SMALLEST_PREFIX:
-        return None
-    return CacheBust(index=0, role="", kind="switched", lost=sum(other.tokens), again=again)
-
-
-def _as_one_turn(before: SentList | None, now: SentList) -> SentList:
-    """A later step of a turn, told as if the whole chat had been given to it.
-
-    Its list goes on from what the step before it sent, so its places are those of that list; the
-    next turn is given the whole chat again.
-    """
-    if before is None:
-        return now
-    shift = len(before.given) - len(before.sent)
-    origins = [
-        place if place < 0 else before.origins[place] if place < len(before.sent) else place + shift
-        for place in now.origins
-    ]
-    given = before.given + now.given[len(before.sent) :]
-    return replace(now, given=given, origins=array("q", origins))
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.sent_parts: What fills the window of a request: tokens of the list that is sent, by what they are.
-
-SENT_PARTS = ("system", "tools", "summary", "window", "recalled", "question")
-
-
-def tokens_by_part(placements: Sequence[Placement], report: Report) -> dict[str, int]:
-    """Tokens by part, in order; they add up to ``report.tokens_after``.
-
-    Messages that are sent as they came have the tokens that were counted. What was written anew
-    shares the rest by its length; what opens the question's own message counts as recalled.
-
-    Args:
-        placements: what is sent.
-        report: of the request.
-    """
-    sizes = report.decisions.sizes
-    question = _question_place(placements)
-    parts = dict.fromkeys(SENT_PARTS, 0)
-    written: list[tuple[str, int]] = []
-    for place, placed in enumerate(placements):
-        part = _part_of(placed, in_question=place >= question)
-        if placed.index is not None and not placed.changed:
-            parts[part] += int(sizes[placed.index])
-        else:
-            written.append((part, 4 + len(json_text(placed.message.get("content"))) // 4))
-    parts["tools"] = report.tool_tokens
-    rest = max(0, report.tokens_after - sum(parts.values()))
-    if written and report.recalled and all(part != "recalled" for part, _ in written):
-        written = _with_block_apart(written, placements, question, sizes)
-    weight, reached = sum(size for _, size in written), 0
-    for part, size in written:
-        upto = reached + size
-        parts[part] += rest * upto // weight - rest * reached // weight
-        reached = upto
-    if not written:  # the framing of the list: it opens the answer
-        parts["question"] += rest
-    return {name: tokens for name, tokens in parts.items() if tokens}
-
-
-def _question_place(placements: Sequence[Placement]) -> int:
-    """Where the current turn begins in what is sent; behind it if no user speaks."""
-    for place in range(len(placements) - 1, -1, -1):
-        placed = placements[place]
-        if placed.index is not None and placed.message.get("role") == "user":
-            return place
-    return len(placements)
-
-
-def _part_of(placed: Placement, *, in_question: bool) -> str:
-    if placed.message.get("role") in SYSTEM_ROLES:
-        return "system"
-    if placed.index is None and placed.fate is Fate.SUMMARISED:
-        return "summary"
-    if placed.index is None and placed.fate is not Fate.STUB:
-        return "recalled"
-    return "question" if in_question else "window"
-
-
-def _with_block_apart(
-    written: list[tuple[str, int]],
-    placements: Sequence[Placement],
-    question: int,
-    sizes: Sequence[int],
-) -> list[tuple[str, int]]:
-    """The block that opens the question's own message, told apart from it."""
-    if question >= len(placements) or not placements[question].changed:
-        return written
-    own = int(sizes[placements[question].index or 0])
-    whole = next((size for part, size in written if part == "question"), 0)
-    if whole <= own:
-        return written
-    rest = list(written)
-    rest.remove(("question", whole))
-    return [*rest, ("recalled", whole - own), ("question", own)]
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.observing: Telling an observer what became of a request; nothing of it reaches the request.
+# eunoe.pipeline.accounts.observing: Telling an observer what became of a request; nothing of it reaches the request.
 
 _FLAG_VALUE = re.compile(r"(message \d+: ![a-z_]+)=.*(: (?:allowed|it is) )", re.DOTALL)
 
@@ -13697,10 +13707,6 @@ class StageClock:
         taken = 1000 * (now - self._last)
         self.milliseconds[stage] = self.milliseconds.get(stage, 0.0) + taken
         self._last = now
-
-
-def no_mark(stage: str) -> None:
-    """Where nobody observes."""
 
 
 class ObserverDesk:
@@ -13887,7 +13893,7 @@ def _above_zero(value: object) -> float:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.usage_book: What providers report about our counts and their caches, by model: all that is learnt here.
+# eunoe.pipeline.accounts.usage_book: What providers report about our counts and their caches, by model: all that is learnt here.
 
 _MODELS_REMEMBERED = 256
 # A factor that moves a little with every answer would move the cut, and cost the prompt cache.
@@ -15885,6 +15891,10 @@ class AfterwardsDesk:
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.asking: What a caller asks of a request, beside the chat.
 
+def no_mark(stage: str) -> None:
+    """Where nobody observes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedRequest:
     """What a caller asks of a request, beside the chat.
@@ -15928,7 +15938,48 @@ class AskedRequest:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.arrangement: Put slots into an order that the profile accepts, changing as little as possible.
+# eunoe.pipeline.accounts.correcting: What a provider's report of the last request says of our count, applied to the next one.
+
+class Choose(Protocol):
+    """Answers a request; nothing is learnt from it unless it says so."""
+
+    def __call__(
+        self, conversation: Conversation, asked: AskedRequest, *, learn: bool = True
+    ) -> OrchestratorResult:
+        """The result."""
+        ...
+
+
+def corrected_by_usage(
+    conversation: Conversation,
+    asked: AskedRequest,
+    usage: Mapping[str, Any],
+    memory: PipelineMemory,
+    choose: Choose,
+) -> AskedRequest:
+    """The same, with how many tokens the provider counts for each of ours.
+
+    Args:
+        usage: as it was reported; see ``read_usage_factor``.
+        memory: of the orchestrator.
+        choose: answers the request before again, if only that tells what was sent then.
+    """
+
+    def replay(before: Conversation, factor: float) -> Replayed:
+        result = choose(before, replace(asked, factor=factor, mark=no_mark), learn=False)
+        return Replayed(result.token_count, result.conversation is before)
+
+    def count_answer(answer: Mapping[str, Any]) -> int:
+        entries = memory.contents(asked.counter.name).read_all([answer])
+        count_entries(entries, asked.counter)
+        return entries[0].tokens
+
+    reading = read_usage_factor(usage, conversation, replay, count_answer)
+    return replace(asked, factor=reading.factor, notes=(*asked.notes, *reading.warnings))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.arranging.arrangement: Put slots into an order that the profile accepts, changing as little as possible.
 
 OPENING_MARK = "(the assistant opens the conversation)"
 PAUSE_MARK = "(no message)"
@@ -16109,16 +16160,6 @@ def _step_quotations(slots: Iterable[Slot]) -> list[Quotation]:
     return [Quotation(0, s.message.role, text) for s in slots if (text := spoken_text(s.message))]
 
 
-def spoken_text(message: Message) -> str:
-    """What a message says, calls and pictures in words, for a quotation."""
-    if not (message.calls or message.media):
-        return message.text
-    said = [message.text] if message.text else []
-    said += [f"[calls {c.name}({c.arguments})]" for c in message.calls]
-    said += [f"[{kind.split('_')[0]}]" for kind in message.media]
-    return "\n".join(said)
-
-
 def takes_block(slots: Sequence[Slot], question: int | None, profile: ProviderProfile) -> bool:
     """Whether a quoted block can stand before the question.
 
@@ -16186,98 +16227,6 @@ def carry_block(
     raw = user_message(block)
     slot = Slot(None, raw, read(raw), True, fate, most_tokens=most_tokens)
     return [*slots[:place], slot, *slots[place:]]
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.quoted_block: What is recalled as one quoted block: its text, and what that takes at most.
-
-GIST_LINE_TOKENS = 8
-"""Tokens of the line of a message shown in part, beyond text and name, at most."""
-
-
-def quotation_of(
-    request: Request, atoms: Sequence[Atom], gists: Mapping[int, str] = MappingProxyType({})
-) -> str:
-    """The quoted block for some atoms, in the order given; empty for none.
-
-    Args:
-        gists: what stands in place of the text of some messages.
-    """
-    messages, known = request.messages, request.transcript.quotations
-    offset = 0 if messages and messages[0].role == "user" else -1
-    quotations: list[Quotation] = []
-    for atom in atoms:
-        for i in atom.indices:
-            quotation = known.get(i) if i not in gists else None
-            if quotation is None:
-                text = gists.get(i) or spoken_text(messages[i])
-                quotation = Quotation(atom.turn + offset, _speaker(messages[i]), text, i in gists)
-                if i < request.turn_start and i not in gists:
-                    known[i] = quotation
-            if quotation.text:
-                quotations.append(quotation)
-    places = [atom.first for atom in atoms]
-    in_order = places == sorted(places)
-    return quote_block(quotations, in_order=in_order) if quotations else ""
-
-
-def tokens_as_quoted(
-    request: Request, places: NDArray[np.int64], tokens: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """What atoms take in a quotation, which leaves out pictures, files and reasoning.
-
-    Args:
-        places: shape (n,), of the atoms among all.
-        tokens: shape (n,), what they take as they were given.
-    """
-    known = request.transcript.quoted_tokens
-    if not known:
-        return tokens
-    quoted = tokens.copy()
-    for k, place in enumerate(places.tolist()):
-        if place in known:
-            quoted[k] = min(int(tokens[k]), _tokens_in_words(request, place))
-    return quoted
-
-
-def _tokens_in_words(request: Request, place: int) -> int:
-    known, messages = request.transcript.quoted_tokens, request.messages
-    found = known[place]
-    if found is None:
-        said = [messages[i] for i in request.transcript.atoms[place].indices]
-        found = request.count([{"role": m.role, "content": spoken_text(m)} for m in said])
-        known[place] = found
-    return found
-
-
-def has_words(messages: Sequence[Message], atom: Atom) -> bool:
-    """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
-    return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
-
-
-def most_quoted_tokens(
-    request: Request,
-    atoms: Sequence[Atom],
-    block: str,
-    gists: Mapping[int, str] = MappingProxyType({}),
-) -> int:
-    """An upper bound of a block's tokens as a message, from the tokens of what it quotes.
-
-    A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
-    defused tag one more. So a block of thousands of tokens need not be counted anew each time.
-    """
-    quoted = [i for a in atoms for i in a.indices]
-    entries, messages, count = request.entries, request.messages, request.counter.count
-    whole = sum([entries[i].tokens for i in quoted if i not in gists])
-    part = sum([GIST_LINE_TOKENS + count(gists[i]) for i in quoted if i in gists])
-    speakers = [_speaker(messages[i]) for i in quoted if messages[i].name]
-    size = {name: count(name) for name in dict.fromkeys(speakers)}
-    named = sum([size[name] for name in speakers])
-    return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(quoted) + block.count("\\")
-
-
-def _speaker(message: Message) -> str:
-    return message.name if message.name and message.role == "user" else message.role
 
 
 # --------------------------------------------------------------------------------------------------
@@ -16674,7 +16623,7 @@ def _select_all(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.calling: The choice in a chat that acts through tools: relevance, and values that calls may pass.
+# eunoe.pipeline.recalling.calling: The choice in a chat that acts through tools: relevance, and values that calls may pass.
 
 _RELEVANCE_OVER_VALUES = 3.0
 """What the most relevant candidate is worth, in units of the values of an average one."""
@@ -16732,7 +16681,7 @@ def known_values(transcript: Transcript) -> ValueRows:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.excerpting: Fill the room that recall leaves over: the part that matters of long messages not taken whole.
+# eunoe.pipeline.recalling.excerpting: Fill the room that recall leaves over: the part that matters of long messages not taken whole.
 
 EXCERPT_LINE_TOKENS = 12
 """Tokens of an excerpt's line beyond its text: turn, speaker, the word, framing; at most."""
@@ -17063,7 +17012,7 @@ def discount_superseded(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.lifting: What a question means without saying it: pronouns, two hops, newer values, repeated texts.
+# eunoe.pipeline.recalling.lifting: What a question means without saying it: pronouns, two hops, newer values, repeated texts.
 
 _LIFT_LOOK = 48
 """Messages of most relevance that are looked at."""
@@ -17329,6 +17278,98 @@ def _chains(
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.recalling.quoted_block: What is recalled as one quoted block: its text, and what that takes at most.
+
+GIST_LINE_TOKENS = 8
+"""Tokens of the line of a message shown in part, beyond text and name, at most."""
+
+
+def quotation_of(
+    request: Request, atoms: Sequence[Atom], gists: Mapping[int, str] = MappingProxyType({})
+) -> str:
+    """The quoted block for some atoms, in the order given; empty for none.
+
+    Args:
+        gists: what stands in place of the text of some messages.
+    """
+    messages, known = request.messages, request.transcript.quotations
+    offset = 0 if messages and messages[0].role == "user" else -1
+    quotations: list[Quotation] = []
+    for atom in atoms:
+        for i in atom.indices:
+            quotation = known.get(i) if i not in gists else None
+            if quotation is None:
+                text = gists.get(i) or spoken_text(messages[i])
+                quotation = Quotation(atom.turn + offset, _speaker(messages[i]), text, i in gists)
+                if i < request.turn_start and i not in gists:
+                    known[i] = quotation
+            if quotation.text:
+                quotations.append(quotation)
+    places = [atom.first for atom in atoms]
+    in_order = places == sorted(places)
+    return quote_block(quotations, in_order=in_order) if quotations else ""
+
+
+def tokens_as_quoted(
+    request: Request, places: NDArray[np.int64], tokens: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """What atoms take in a quotation, which leaves out pictures, files and reasoning.
+
+    Args:
+        places: shape (n,), of the atoms among all.
+        tokens: shape (n,), what they take as they were given.
+    """
+    known = request.transcript.quoted_tokens
+    if not known:
+        return tokens
+    quoted = tokens.copy()
+    for k, place in enumerate(places.tolist()):
+        if place in known:
+            quoted[k] = min(int(tokens[k]), _tokens_in_words(request, place))
+    return quoted
+
+
+def _tokens_in_words(request: Request, place: int) -> int:
+    known, messages = request.transcript.quoted_tokens, request.messages
+    found = known[place]
+    if found is None:
+        said = [messages[i] for i in request.transcript.atoms[place].indices]
+        found = request.count([{"role": m.role, "content": spoken_text(m)} for m in said])
+        known[place] = found
+    return found
+
+
+def has_words(messages: Sequence[Message], atom: Atom) -> bool:
+    """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
+    return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
+
+
+def most_quoted_tokens(
+    request: Request,
+    atoms: Sequence[Atom],
+    block: str,
+    gists: Mapping[int, str] = MappingProxyType({}),
+) -> int:
+    """An upper bound of a block's tokens as a message, from the tokens of what it quotes.
+
+    A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
+    defused tag one more. So a block of thousands of tokens need not be counted anew each time.
+    """
+    quoted = [i for a in atoms for i in a.indices]
+    entries, messages, count = request.entries, request.messages, request.counter.count
+    whole = sum([entries[i].tokens for i in quoted if i not in gists])
+    part = sum([GIST_LINE_TOKENS + count(gists[i]) for i in quoted if i in gists])
+    speakers = [_speaker(messages[i]) for i in quoted if messages[i].name]
+    size = {name: count(name) for name in dict.fromkeys(speakers)}
+    named = sum([size[name] for name in speakers])
+    return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(quoted) + block.count("\\")
+
+
+def _speaker(message: Message) -> str:
+    return message.name if message.name and message.role == "user" else message.role
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.adjusting: Adjust relevance by what a message is: tool flow counts less, question and answer share.
 
 ADJUST_QUESTION = 1
@@ -17378,7 +17419,7 @@ def weigh_tool_flow(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.recall: Bring back older messages that this question needs: relevance, candidates, choice.
+# eunoe.pipeline.recalling.recall: Bring back older messages that this question needs: relevance, candidates, choice.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
@@ -17668,7 +17709,7 @@ def zoned_order(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.quoted_order: In which order quoted messages are shown.
+# eunoe.pipeline.arranging.quoted_order: In which order quoted messages are shown.
 
 def placed_atoms(
     request: Request, quoted: Sequence[Atom], zones: PlacementZones | None, scored: Scored | None
@@ -17686,7 +17727,7 @@ def placed_atoms(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.summaries.showing: Which summary a request shows, and which one should be written for a later one.
+# eunoe.pipeline.recalling.shown_summary: Which summary a request shows, and which one should be written for a later one.
 
 _SUMMARY_MOST_SHARE = 0.15
 """Share of the room that a summary takes at most."""
@@ -17893,7 +17934,7 @@ def summary_chain(transcript: Transcript) -> list[bytes]:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.view: A view under construction: which atoms stand in place, which are quoted, and what that weighs.
+# eunoe.pipeline.arranging.view: A view under construction: which atoms stand in place, which are quoted, and what that weighs.
 
 _CANNOT_STAND = "it cannot stand in the list"
 _OPEN_ANSWER = "its question is not in the list"
@@ -18193,7 +18234,7 @@ def _all_atoms(request: Request) -> list[Atom]:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.continuity: Does a view begin with the view of the request before it? Said honestly where a mend forbids it.
+# eunoe.pipeline.arranging.continuity: Does a view begin with the view of the request before it? Said honestly where a mend forbids it.
 
 def declared_cut(request: Request, view: View, built: Built) -> Cut | None:
     """The cut of a view, declared if a mend of this request changed what was sent before."""
@@ -18255,7 +18296,7 @@ def _outline(slots: Sequence[Slot]) -> list[tuple[object, ...]]:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.fitting: Fit a view into the budget: what was recalled gives way, then old turns.
+# eunoe.pipeline.arranging.fitting: Fit a view into the budget: what was recalled gives way, then old turns.
 
 def fit_view(request: Request, view: View) -> Built:
     """Build the view; while it is over the budget, leave out what was recalled, then old turns.
@@ -18340,6 +18381,366 @@ def cut_at(request: Request, start: int) -> Cut:
     line = request.timeline
     older = int(line.tokens[start] - line.system_tokens[start])
     return Cut(index=start, tokens_dropped=older, declared=True)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.arranging.in_place: What stands in place: where the history begins, what flags keep, and the room there is.
+
+def context_start(request: Request) -> int:
+    """Where ``!context=N`` lets the history begin; 0 without the flag."""
+    wanted = request.flags.now.context
+    turns = request.transcript.turns.view()
+    if wanted is None or wanted > len(turns):
+        return 0
+    return request.turn_start if wanted <= 1 else int(turns[len(turns) - wanted + 1])
+
+
+def is_dropped(request: Request, atom: Atom) -> bool:
+    """Whether a flag leaves the atom out."""
+    return any(request.dropped_by_flag(i) for i in atom.indices)
+
+
+def forced_atoms(request: Request) -> list[Atom]:
+    """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages.
+
+    Those that do not fit beside the system messages and the current turn are left out, the newest
+    ones are taken first.
+    """
+    kept = request.kept_by_flag
+    if not kept:
+        return []
+    room = free_room(request, ()) - request.timeline.used(request.turn_start, len(request.entries))
+    forced: list[Atom] = []
+    for atom in reversed(request.atoms_between(0, request.turn_start)):
+        if atom.system or kept.isdisjoint(atom.indices) or is_dropped(request, atom):
+            continue
+        if (tokens := request.tokens_of(atom)) <= room:
+            forced.append(atom)
+            room -= tokens
+    return forced[::-1]
+
+
+def atoms_from(request: Request, start: int) -> list[Atom]:
+    """System atoms before ``start``, and every atom from there to the current turn."""
+    end = request.turn_start
+    after = request.atoms_between(start, end)
+    if request.flags.by_message:
+        after = [a for a in after if not is_dropped(request, a)]
+    return request.systems_before(start) + after
+
+
+def cut_before(request: Request, start: int, *, declared: bool) -> Cut | None:
+    """The cut that leaves out what lies before ``start``; None if that is nothing."""
+    if start <= 0:
+        return None
+    line = request.timeline
+    dropped = int(line.tokens[start] - line.system_tokens[start])
+    return Cut(index=start, tokens_dropped=dropped, declared=declared) if dropped else None
+
+
+def free_room(request: Request, forced: Sequence[Atom]) -> int:
+    """Tokens for messages beside those that flags keep; as good as endless without a budget."""
+    allowed = request.allowed if request.allowed is not None else 1 << 60
+    return allowed - LIST_TOKENS - sum(request.tokens_of(a) for a in forced)
+
+
+def with_forced(
+    request: Request, start: int, forced: Sequence[Atom], view: View, *, declared: bool
+) -> View:
+    """The view from ``start``, forced atoms before it added: users in place, others quoted."""
+    view.in_place = atoms_from(request, start)
+    view.cut = cut_before(request, start, declared=declared)
+    early = [a for a in forced if a.first < start]
+    in_place_ok = not request.profile.alternate
+    for atom in early:
+        message = request.messages[atom.first]
+        view.reasons[atom.first] = "kept by a flag"
+        if in_place_ok and message.role == "user":
+            view.in_place.append(atom)
+        else:
+            view.quoted.append(atom)
+    view.in_place.sort(key=place_in_list)
+    view.quoted.sort(key=lambda a: a.first)
+    return view
+
+
+def whole_view(request: Request) -> View:
+    """Everything in place, but what a flag leaves out."""
+    start = context_start(request)
+    return View(in_place=atoms_from(request, start), cut=cut_before(request, start, declared=False))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.arranging.shortening: Shorten a running turn that alone is too large for the budget.
+
+_ELIDED = "[result elided to save room; {tokens} tokens. Call the tool again if it is needed.]"
+_NOT_SHOWN = "[pictures elided to save room; {tokens} tokens. Call the tool again to see them.]"
+_PICTURES_REASON = "pictures of an older result of the running turn, elided to save room"
+_LEAST_CLIP_TOKENS = 24
+
+
+def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overrun | None]:
+    """The current turn alone, shortened until it fits.
+
+    Finished results of the running loop become stubs, the oldest first, pictures and all; then
+    results are clipped;
+    then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, steps
+    that hold reasoning too, and the user's own message is clipped. The task and the newest step
+    stay.
+
+    Raises:
+        BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
+    """
+    view = View(in_place=[a for a in whole_view(request).in_place if a.system])
+    view.cut = cut_at(request, request.turn_start)
+    built = _leave_out_broken(request, view, build_view(request, view))
+    allowed = request.allowed or 0
+    if built.tokens <= allowed:
+        return view, built, None
+    if on_overflow != "keep":
+        for shorten in (_stub_results, _clip_results, _leave_out_steps):
+            built = shorten(request, view, built)
+            if built.tokens <= allowed:
+                return view, built, None
+    if on_overflow == "truncate":
+        built = _leave_out_steps(request, view, built, reasoning_too=True)
+        if built.tokens > allowed:
+            built = _clip_question(request, view, built)
+        if built.tokens <= allowed:
+            return view, built, None
+    if on_overflow == "raise":
+        raise BudgetError(built.tokens, allowed)
+    return view, built, Overrun(needed=built.tokens, allowed=allowed)
+
+
+def _leave_out_broken(request: Request, view: View, built: Built) -> Built:
+    """Leave out what can only be quoted, such as a result without its call, if room is short."""
+    lost = [a for a in request.current_atoms if built.quoted.intersection(a.indices)]
+    if not lost or built.tokens <= (request.allowed or 0):
+        return built
+    if any(request.messages[i].media for i in built.shown):
+        view.unshown = True
+        built = build_view(request, view)
+        if built.tokens <= (request.allowed or 0):
+            return built
+    for atom in lost:
+        view.left_out.add(atom.first)
+        view.reasons[atom.first] = "it cannot stand in the list, and no room is left to quote it"
+    without = build_view(request, view)
+    if any(s.parts and not s.message.is_system for s in without.slots):
+        return without
+    view.left_out.remove(lost[-1].first)  # else nothing that was said would be sent
+    del view.reasons[lost[-1].first]
+    return _clip_quoted(request, view, lost[-1])
+
+
+def _clip_quoted(request: Request, view: View, atom: Atom) -> Built:
+    """The view with the texts of a quoted atom clipped until they fit, if they can."""
+    built = build_view(request, view)
+    for i in sorted(atom.indices, key=lambda i: -request.entries[i].tokens):
+        excess = built.tokens - (request.allowed or 0)
+        if excess <= 0:
+            break
+        text, count = spoken_text(request.messages[i]), request.counter.count
+        clipped = clip_text(text, max(_LEAST_CLIP_TOKENS, count(text) - excess - 4), count)
+        if clipped is not None and len(clipped) < len(text):
+            view.gists[i], view.truncated = clipped, True
+            view.reasons[i] = "larger than the budget; its middle was cut out"
+            built = build_view(request, view)
+    return built
+
+
+def _finished_results(request: Request) -> list[tuple[Atom, int]]:
+    return [
+        (atom, i)
+        for atom in request.current_atoms
+        for i in atom.indices
+        if request.messages[i].is_result
+    ]
+
+
+def _stub_results(request: Request, view: View, built: Built) -> Built:
+    """Stub the oldest results, in steps down to the low mark, so that the prefix stays for a while.
+
+    The newest call's results are left alone. Pictures that a host shows behind the results of a
+    call are elided with the last of these.
+    """
+    results = _finished_results(request)
+    newest = results[-1][0] if results else None
+    last_of_atom = {atom.first: i for atom, i in results}
+    stubs: dict[int, tuple[int, str, list[int]]] = {}
+    saved: dict[int, int] = {}
+    for atom, i in results:
+        if atom is newest:
+            continue
+        shown = _shown_pictures(request, atom) if i == last_of_atom[atom.first] else []
+        whole = sum(request.entries[k].tokens for k in (i, *shown))
+        text = _stub_text(request, i, whole, bool(shown))
+        size = _shortened_size(request, i, text, Fate.STUB) if text else whole
+        if text and size < whole:
+            end = max(i, *shown) if shown else i
+            stubs[end], saved[end] = (i, text, shown), whole - size
+    start, size = request.turn_start, len(request.entries)
+    sizes = [request.entries[i].tokens for i in range(start, size)]
+    chosen = _released_by_replay(request, built.tokens - sum(sizes), sizes, saved)
+    for i, text, shown in (stubs[end] for end in chosen):
+        view.shortened[i] = (text, Fate.STUB)
+        view.reasons[i] = "an older result of the running turn was elided to save room"
+        view.left_out.update(shown)
+        view.reasons.update(dict.fromkeys(shown, _PICTURES_REASON))
+    view.truncated = view.truncated or bool(chosen)
+    return build_view(request, view) if chosen else built
+
+
+def _shown_pictures(request: Request, atom: Atom) -> list[int]:
+    """The user messages in which a host shows the pictures of the atom's results."""
+    messages = request.messages
+    behind = [i for i in atom.indices[1:] if messages[i].role == "user"]
+    return [i for i in behind if not messages[i].shape.approves]
+
+
+def _stub_text(request: Request, i: int, tokens: int, pictures: bool) -> str | None:
+    """What stands for a result of so many tokens: short words stay where pictures are elided."""
+    text, count = request.messages[i].text, request.counter.count
+    if request.messages[i].role != "tool":
+        return clip_text(text, 2 * _LEAST_CLIP_TOKENS, count)
+    stub = _ELIDED.format(tokens=tokens)
+    if text and (pictures or request.messages[i].media) and count(text) <= count(stub):
+        return f"{text}\n{_NOT_SHOWN.format(tokens=tokens - count(text))}"
+    return stub
+
+
+def _leave_out_steps(
+    request: Request, view: View, built: Built, *, reasoning_too: bool = False
+) -> Built:
+    """Leave out the oldest finished steps of the running turn, in steps down to the low mark.
+
+    The task, all that users say and the newest step stay. Where the turn holds reasoning every step
+    stays, since providers want all of it back until the turn ends; ``reasoning_too`` overrules
+    that, as the last thing to do before the request is refused.
+    """
+    start, size = request.turn_start, len(request.entries)
+    if not reasoning_too and any(_holds_reasoning(m) for m in request.messages[start:]):
+        return built
+    sizes = [_shortened_tokens(request, view, i) for i in range(start, size)]
+    steps = [
+        a
+        for a in request.current_atoms[:-1]
+        if not a.system and not _says_something_as_user(request, a)
+    ]
+    saved = {max(a.indices): sum(sizes[i - start] for i in a.indices) for a in steps}
+    by_end = {max(a.indices): a for a in steps}
+    chosen = _released_by_replay(request, built.tokens - sum(sizes), sizes, saved)
+    for end in chosen:
+        view.left_out.add(by_end[end].first)
+        for i in by_end[end].indices:
+            view.shortened.pop(i, None)
+            view.reasons[i] = "an old step of a running turn that is larger than the budget"
+    view.truncated = view.truncated or bool(chosen)
+    return build_view(request, view) if chosen else built
+
+
+def _says_something_as_user(request: Request, atom: Atom) -> bool:
+    """Whether a user speaks in the atom, or its pictures are the newest that a user shows."""
+    users = {i for i in atom.indices if request.messages[i].role == "user"}
+    if not users.issubset(_shown_pictures(request, atom)):
+        return True
+    behind = range(max(users, default=len(request.messages)) + 1, len(request.messages))
+    return bool(users) and not any(request.messages[i].role == "user" for i in behind)
+
+
+def _holds_reasoning(message: Message) -> bool:
+    shape = message.shape
+    return shape.thinks or shape.reasoning_field or "reasoning" in message.parts
+
+
+def _shortened_tokens(request: Request, view: View, i: int) -> int:
+    if i in view.left_out:
+        return 0
+    if i not in view.shortened:
+        return request.entries[i].tokens
+    return _shortened_size(request, i, *view.shortened[i])
+
+
+def _shortened_size(request: Request, i: int, text: str, fate: Fate) -> int:
+    return request.count([shortened_raw(request.raws[i], text, fate)])
+
+
+def _released_by_replay(
+    request: Request, base: int, sizes: list[int], saved: dict[int, int]
+) -> list[int]:
+    """What has been let go of by now, oldest first, found by replaying the requests of the turn.
+
+    Args:
+        base: tokens of the view beside the turn.
+        sizes: tokens of each message of the turn.
+        saved: what letting go of the thing that is complete at a place would save, in tokens.
+    """
+    allowed = request.allowed or 0
+    start, used = request.turn_start, base
+    low = base + int((allowed - base) * request.settings.low_water)
+    waiting: list[int] = []
+    chosen: list[int] = []
+    for k in range(len(sizes) + 1):
+        i = start + k
+        at_request = k == len(sizes) or request.messages[i].role == "assistant"
+        if at_request and used > allowed:
+            while waiting and used > low:
+                chosen.append(waiting[0])
+                used -= saved[waiting.pop(0)]
+        if k < len(sizes):
+            used += sizes[k]
+            if i in saved:
+                waiting.append(i)
+    return chosen
+
+
+def _clip_results(request: Request, view: View, built: Built) -> Built:
+    """Clip the results that are left, the largest first, until the turn fits."""
+    sizes = sorted(
+        ((_text_tokens(request, i), i) for _, i in _finished_results(request)),
+        key=lambda x: (-x[0], x[1]),
+    )
+    excess, freed = built.tokens - (request.allowed or 0), 0
+    for size, i in sizes:
+        if freed and excess <= freed:
+            built = build_view(request, view)
+            excess, freed = built.tokens - (request.allowed or 0), 0
+        if excess <= 0:
+            break
+        if i in view.shortened and view.shortened[i][1] is Fate.STUB:
+            continue
+        freed += _clip_one(request, view, i, max(_LEAST_CLIP_TOKENS, size - 8 - excess + freed))
+    return build_view(request, view) if freed else built
+
+
+def _text_tokens(request: Request, i: int) -> int:
+    """Tokens of a message without its pictures."""
+    pictures = sum(MEDIA_TOKENS[kind] for kind in request.messages[i].media)
+    return max(0, request.entries[i].tokens - pictures)
+
+
+def _clip_question(request: Request, view: View, built: Built) -> Built:
+    """Clip the user's message: inside quoted sources first, then its middle."""
+    place = request.question
+    if place is None:
+        return built
+    excess = built.tokens - (request.allowed or 0)
+    target = request.counter.count(request.messages[place].text) - excess - 4
+    clipped = target > 4 and _clip_one(request, view, place, target)
+    return build_view(request, view) if clipped else built
+
+
+def _clip_one(request: Request, view: View, i: int, target: int) -> int:
+    """Clip one message to so many tokens; the tokens that this frees, 0 if it cannot be clipped."""
+    text, count = request.messages[i].text, request.counter.count
+    clipped = clip_sources(text, target, count) or clip_text(text, target, count)
+    if clipped is None or len(clipped) >= len(text):
+        return 0
+    view.shortened[i] = (clipped, Fate.GIST)
+    view.reasons[i] = "larger than the budget; its middle was cut out"
+    view.truncated = True
+    return max(1, count(text) - count(clipped))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -18471,87 +18872,6 @@ def nothing_to_change(request: Request) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.in_place: What stands in place: where the history begins, what flags keep, and the room there is.
-
-def context_start(request: Request) -> int:
-    """Where ``!context=N`` lets the history begin; 0 without the flag."""
-    wanted = request.flags.now.context
-    turns = request.transcript.turns.view()
-    if wanted is None or wanted > len(turns):
-        return 0
-    return request.turn_start if wanted <= 1 else int(turns[len(turns) - wanted + 1])
-
-
-def is_dropped(request: Request, atom: Atom) -> bool:
-    """Whether a flag leaves the atom out."""
-    return any(request.dropped_by_flag(i) for i in atom.indices)
-
-
-def forced_atoms(request: Request) -> list[Atom]:
-    """Atoms of the finished turns that a flag keeps: pins, a kept tag, the newest few messages.
-
-    Those that do not fit beside the system messages and the current turn are left out, the newest
-    ones are taken first.
-    """
-    kept = request.kept_by_flag
-    if not kept:
-        return []
-    room = free_room(request, ()) - request.timeline.used(request.turn_start, len(request.entries))
-    forced: list[Atom] = []
-    for atom in reversed(request.atoms_between(0, request.turn_start)):
-        if atom.system or kept.isdisjoint(atom.indices) or is_dropped(request, atom):
-            continue
-        if (tokens := request.tokens_of(atom)) <= room:
-            forced.append(atom)
-            room -= tokens
-    return forced[::-1]
-
-
-def atoms_from(request: Request, start: int) -> list[Atom]:
-    """System atoms before ``start``, and every atom from there to the current turn."""
-    end = request.turn_start
-    after = request.atoms_between(start, end)
-    if request.flags.by_message:
-        after = [a for a in after if not is_dropped(request, a)]
-    return request.systems_before(start) + after
-
-
-def cut_before(request: Request, start: int, *, declared: bool) -> Cut | None:
-    """The cut that leaves out what lies before ``start``; None if that is nothing."""
-    if start <= 0:
-        return None
-    line = request.timeline
-    dropped = int(line.tokens[start] - line.system_tokens[start])
-    return Cut(index=start, tokens_dropped=dropped, declared=declared) if dropped else None
-
-
-def free_room(request: Request, forced: Sequence[Atom]) -> int:
-    """Tokens for messages beside those that flags keep; as good as endless without a budget."""
-    allowed = request.allowed if request.allowed is not None else 1 << 60
-    return allowed - LIST_TOKENS - sum(request.tokens_of(a) for a in forced)
-
-
-def with_forced(
-    request: Request, start: int, forced: Sequence[Atom], view: View, *, declared: bool
-) -> View:
-    """The view from ``start``, forced atoms before it added: users in place, others quoted."""
-    view.in_place = atoms_from(request, start)
-    view.cut = cut_before(request, start, declared=declared)
-    early = [a for a in forced if a.first < start]
-    in_place_ok = not request.profile.alternate
-    for atom in early:
-        message = request.messages[atom.first]
-        view.reasons[atom.first] = "kept by a flag"
-        if in_place_ok and message.role == "user":
-            view.in_place.append(atom)
-        else:
-            view.quoted.append(atom)
-    view.in_place.sort(key=place_in_list)
-    view.quoted.sort(key=lambda a: a.first)
-    return view
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.lexical: Word scores as published elsewhere: BM25Okapi, and cosines of TF-IDF weights.
 
 OKAPI_K1 = 1.5
@@ -18646,7 +18966,7 @@ def neighbour_cosine(matrix: TermMatrix, weights: NDArray[np.float64]) -> NDArra
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.presets.chat: What a preset looks at, and what it decides: plain values, so that presets are pure functions.
+# eunoe.pipeline.policies.presets.chat: What a preset looks at, and what it decides: plain values, so that presets are pure functions.
 
 FloatColumn = NDArray[np.float64]
 PlaceColumn = NDArray[np.int64]
@@ -18818,7 +19138,7 @@ class PresetPlan:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.presets.reading: Turn a request into what a preset looks at.
+# eunoe.pipeline.policies.presets.reading: Turn a request into what a preset looks at.
 
 PRESET_GIST_CHARACTERS = 600
 """A first sentence longer than this is no gist."""
@@ -19059,7 +19379,7 @@ def age_decay(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.presets.spans: Spans of turns under a budget: best span first, split at a message where it is too large.
+# eunoe.pipeline.policies.presets.spans: Spans of turns under a budget: best span first, split at a message where it is too large.
 
 SPAN_SILENCE = 1e-9
 
@@ -19146,7 +19466,7 @@ def run_that_fits(cost: Sequence[int], start: int, room: int) -> tuple[int, int]
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.presets.dycp: The ``dycp`` preset: the contiguous spans of turns that stand out of the relevance waveform.
+# eunoe.pipeline.policies.presets.dycp: The ``dycp`` preset: the contiguous spans of turns that stand out of the relevance waveform.
 
 def plan_dycp(chat: PresetChat) -> PresetPlan | None:
     """The spans that stand out, the best first where room is short."""
@@ -19585,7 +19905,7 @@ def build_graph(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.presets.lethe_walk: The walk of the ``lethe`` preset: what the question reaches over the ties between messages.
+# eunoe.pipeline.policies.presets.lethe_walk: The walk of the ``lethe`` preset: what the question reaches over the ties between messages.
 
 WALK_POOL = 256
 """Messages among which likeness ties are looked for, those nearest to the question."""
@@ -19840,7 +20160,7 @@ def _check_beta_bounds(low: float, high: float) -> None:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.presets.lethe: The ``lethe`` preset: a graph walk from the question, a diverse knapsack, one block in U-shape.
+# eunoe.pipeline.policies.presets.lethe: The ``lethe`` preset: a graph walk from the question, a diverse knapsack, one block in U-shape.
 
 LETHE_TOP = 200
 """Ranks over which the evenness of the walk is measured."""
@@ -20225,7 +20545,7 @@ class DependencyAwareAlgorithm:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.presets.lethes: The ``lethes`` preset: smart keyword weights, lifted by recency, filled greedily, in place.
+# eunoe.pipeline.policies.presets.lethes: The ``lethes`` preset: smart keyword weights, lifted by recency, filled greedily, in place.
 
 LETHES_FLOOR = 0.05
 LETHES_PAIR_COHERENCE = 0.8
@@ -20275,7 +20595,7 @@ def plan_lethes(chat: PresetChat) -> PresetPlan | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.presets.lethus: The ``lethus`` preset: ``dycp`` on a waveform that fades with age and knows what "it" is.
+# eunoe.pipeline.policies.presets.lethus: The ``lethus`` preset: ``dycp`` on a waveform that fades with age and knows what "it" is.
 
 LETHUS_RATE = 0.98
 LETHUS_DECAY_FLOOR = 0.5
@@ -20358,7 +20678,7 @@ def meant_matches(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.presets.registry: The presets by name.
+# eunoe.pipeline.policies.presets.registry: The presets by name.
 
 Preset = Callable[[PresetChat], PresetPlan | None]
 BLOCK_PRESETS = frozenset({"lethe"})
@@ -20375,7 +20695,7 @@ PRESETS: dict[str, Preset] = {
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.carrying: What a cut carries over in a chat with tools, so that the next calls find their values.
+# eunoe.pipeline.policies.carrying: What a cut carries over in a chat with tools, so that the next calls find their values.
 
 CARRY_REASON = "carried over the cut: calls may need its values"
 _CARRY_EXPONENT = 0.5
@@ -20457,7 +20777,7 @@ def _quoted_tokens(request: Request, places: Sequence[int]) -> NDArray[np.int64]
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.gate: Whether this question needs what lies before the window, and how deep to reach.
+# eunoe.pipeline.recalling.gate: Whether this question needs what lies before the window, and how deep to reach.
 
 @dataclass(frozen=True, slots=True)
 class RecallNeed:
@@ -20528,7 +20848,7 @@ def need_of_recall(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.stable: The policy ``stable``: a window that only grows between cuts, and what this question needs.
+# eunoe.pipeline.policies.stable: The policy ``stable``: a window that only grows between cuts, and what this question needs.
 
 _ENOUGH_WORTH = 0.9
 """Share of the relevance of a deep recall at which a light one of half its size or more will do."""
@@ -20813,13 +21133,7 @@ def _wanted_tokens(request: Request, curve: WorthCurve, marks: WaterMarks, asked
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.policies: The policies: which messages stand in place, and which come back in the quoted block.
-
-def whole_view(request: Request) -> View:
-    """Everything in place, but what a flag leaves out."""
-    start = context_start(request)
-    return View(in_place=atoms_from(request, start), cut=cut_before(request, start, declared=False))
-
+# eunoe.pipeline.policies.deciding: The policies: which messages stand in place, and which come back in the quoted block.
 
 def decide(request: Request, policy: str) -> View:
     """The view that a policy wants, before it is fitted to the budget exactly."""
@@ -20919,7 +21233,7 @@ def preset_view(request: Request, name: str) -> View:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.fates: What became of each message of a request, and why.
+# eunoe.pipeline.arranging.fates: What became of each message of a request, and why.
 
 _BY_FLAG = "a flag leaves it out"
 _OTHERS_FIRST = "other messages matter more to the question"
@@ -21088,279 +21402,6 @@ def _lost_by_size(lost: Sequence[int]) -> list[str]:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.shortening: Shorten a running turn that alone is too large for the budget.
-
-_ELIDED = "[result elided to save room; {tokens} tokens. Call the tool again if it is needed.]"
-_NOT_SHOWN = "[pictures elided to save room; {tokens} tokens. Call the tool again to see them.]"
-_PICTURES_REASON = "pictures of an older result of the running turn, elided to save room"
-_LEAST_CLIP_TOKENS = 24
-
-
-def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overrun | None]:
-    """The current turn alone, shortened until it fits.
-
-    Finished results of the running loop become stubs, the oldest first, pictures and all; then
-    results are clipped;
-    then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, steps
-    that hold reasoning too, and the user's own message is clipped. The task and the newest step
-    stay.
-
-    Raises:
-        BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
-    """
-    view = View(in_place=[a for a in whole_view(request).in_place if a.system])
-    view.cut = cut_at(request, request.turn_start)
-    built = _leave_out_broken(request, view, build_view(request, view))
-    allowed = request.allowed or 0
-    if built.tokens <= allowed:
-        return view, built, None
-    if on_overflow != "keep":
-        for shorten in (_stub_results, _clip_results, _leave_out_steps):
-            built = shorten(request, view, built)
-            if built.tokens <= allowed:
-                return view, built, None
-    if on_overflow == "truncate":
-        built = _leave_out_steps(request, view, built, reasoning_too=True)
-        if built.tokens > allowed:
-            built = _clip_question(request, view, built)
-        if built.tokens <= allowed:
-            return view, built, None
-    if on_overflow == "raise":
-        raise BudgetError(built.tokens, allowed)
-    return view, built, Overrun(needed=built.tokens, allowed=allowed)
-
-
-def _leave_out_broken(request: Request, view: View, built: Built) -> Built:
-    """Leave out what can only be quoted, such as a result without its call, if room is short."""
-    lost = [a for a in request.current_atoms if built.quoted.intersection(a.indices)]
-    if not lost or built.tokens <= (request.allowed or 0):
-        return built
-    if any(request.messages[i].media for i in built.shown):
-        view.unshown = True
-        built = build_view(request, view)
-        if built.tokens <= (request.allowed or 0):
-            return built
-    for atom in lost:
-        view.left_out.add(atom.first)
-        view.reasons[atom.first] = "it cannot stand in the list, and no room is left to quote it"
-    without = build_view(request, view)
-    if any(s.parts and not s.message.is_system for s in without.slots):
-        return without
-    view.left_out.remove(lost[-1].first)  # else nothing that was said would be sent
-    del view.reasons[lost[-1].first]
-    return _clip_quoted(request, view, lost[-1])
-
-
-def _clip_quoted(request: Request, view: View, atom: Atom) -> Built:
-    """The view with the texts of a quoted atom clipped until they fit, if they can."""
-    built = build_view(request, view)
-    for i in sorted(atom.indices, key=lambda i: -request.entries[i].tokens):
-        excess = built.tokens - (request.allowed or 0)
-        if excess <= 0:
-            break
-        text, count = spoken_text(request.messages[i]), request.counter.count
-        clipped = clip_text(text, max(_LEAST_CLIP_TOKENS, count(text) - excess - 4), count)
-        if clipped is not None and len(clipped) < len(text):
-            view.gists[i], view.truncated = clipped, True
-            view.reasons[i] = "larger than the budget; its middle was cut out"
-            built = build_view(request, view)
-    return built
-
-
-def _finished_results(request: Request) -> list[tuple[Atom, int]]:
-    return [
-        (atom, i)
-        for atom in request.current_atoms
-        for i in atom.indices
-        if request.messages[i].is_result
-    ]
-
-
-def _stub_results(request: Request, view: View, built: Built) -> Built:
-    """Stub the oldest results, in steps down to the low mark, so that the prefix stays for a while.
-
-    The newest call's results are left alone. Pictures that a host shows behind the results of a
-    call are elided with the last of these.
-    """
-    results = _finished_results(request)
-    newest = results[-1][0] if results else None
-    last_of_atom = {atom.first: i for atom, i in results}
-    stubs: dict[int, tuple[int, str, list[int]]] = {}
-    saved: dict[int, int] = {}
-    for atom, i in results:
-        if atom is newest:
-            continue
-        shown = _shown_pictures(request, atom) if i == last_of_atom[atom.first] else []
-        whole = sum(request.entries[k].tokens for k in (i, *shown))
-        text = _stub_text(request, i, whole, bool(shown))
-        size = _shortened_size(request, i, text, Fate.STUB) if text else whole
-        if text and size < whole:
-            end = max(i, *shown) if shown else i
-            stubs[end], saved[end] = (i, text, shown), whole - size
-    start, size = request.turn_start, len(request.entries)
-    sizes = [request.entries[i].tokens for i in range(start, size)]
-    chosen = _released_by_replay(request, built.tokens - sum(sizes), sizes, saved)
-    for i, text, shown in (stubs[end] for end in chosen):
-        view.shortened[i] = (text, Fate.STUB)
-        view.reasons[i] = "an older result of the running turn was elided to save room"
-        view.left_out.update(shown)
-        view.reasons.update(dict.fromkeys(shown, _PICTURES_REASON))
-    view.truncated = view.truncated or bool(chosen)
-    return build_view(request, view) if chosen else built
-
-
-def _shown_pictures(request: Request, atom: Atom) -> list[int]:
-    """The user messages in which a host shows the pictures of the atom's results."""
-    messages = request.messages
-    behind = [i for i in atom.indices[1:] if messages[i].role == "user"]
-    return [i for i in behind if not messages[i].shape.approves]
-
-
-def _stub_text(request: Request, i: int, tokens: int, pictures: bool) -> str | None:
-    """What stands for a result of so many tokens: short words stay where pictures are elided."""
-    text, count = request.messages[i].text, request.counter.count
-    if request.messages[i].role != "tool":
-        return clip_text(text, 2 * _LEAST_CLIP_TOKENS, count)
-    stub = _ELIDED.format(tokens=tokens)
-    if text and (pictures or request.messages[i].media) and count(text) <= count(stub):
-        return f"{text}\n{_NOT_SHOWN.format(tokens=tokens - count(text))}"
-    return stub
-
-
-def _leave_out_steps(
-    request: Request, view: View, built: Built, *, reasoning_too: bool = False
-) -> Built:
-    """Leave out the oldest finished steps of the running turn, in steps down to the low mark.
-
-    The task, all that users say and the newest step stay. Where the turn holds reasoning every step
-    stays, since providers want all of it back until the turn ends; ``reasoning_too`` overrules
-    that, as the last thing to do before the request is refused.
-    """
-    start, size = request.turn_start, len(request.entries)
-    if not reasoning_too and any(_holds_reasoning(m) for m in request.messages[start:]):
-        return built
-    sizes = [_shortened_tokens(request, view, i) for i in range(start, size)]
-    steps = [
-        a
-        for a in request.current_atoms[:-1]
-        if not a.system and not _says_something_as_user(request, a)
-    ]
-    saved = {max(a.indices): sum(sizes[i - start] for i in a.indices) for a in steps}
-    by_end = {max(a.indices): a for a in steps}
-    chosen = _released_by_replay(request, built.tokens - sum(sizes), sizes, saved)
-    for end in chosen:
-        view.left_out.add(by_end[end].first)
-        for i in by_end[end].indices:
-            view.shortened.pop(i, None)
-            view.reasons[i] = "an old step of a running turn that is larger than the budget"
-    view.truncated = view.truncated or bool(chosen)
-    return build_view(request, view) if chosen else built
-
-
-def _says_something_as_user(request: Request, atom: Atom) -> bool:
-    """Whether a user speaks in the atom, or its pictures are the newest that a user shows."""
-    users = {i for i in atom.indices if request.messages[i].role == "user"}
-    if not users.issubset(_shown_pictures(request, atom)):
-        return True
-    behind = range(max(users, default=len(request.messages)) + 1, len(request.messages))
-    return bool(users) and not any(request.messages[i].role == "user" for i in behind)
-
-
-def _holds_reasoning(message: Message) -> bool:
-    shape = message.shape
-    return shape.thinks or shape.reasoning_field or "reasoning" in message.parts
-
-
-def _shortened_tokens(request: Request, view: View, i: int) -> int:
-    if i in view.left_out:
-        return 0
-    if i not in view.shortened:
-        return request.entries[i].tokens
-    return _shortened_size(request, i, *view.shortened[i])
-
-
-def _shortened_size(request: Request, i: int, text: str, fate: Fate) -> int:
-    return request.count([shortened_raw(request.raws[i], text, fate)])
-
-
-def _released_by_replay(
-    request: Request, base: int, sizes: list[int], saved: dict[int, int]
-) -> list[int]:
-    """What has been let go of by now, oldest first, found by replaying the requests of the turn.
-
-    Args:
-        base: tokens of the view beside the turn.
-        sizes: tokens of each message of the turn.
-        saved: what letting go of the thing that is complete at a place would save, in tokens.
-    """
-    allowed = request.allowed or 0
-    start, used = request.turn_start, base
-    low = base + int((allowed - base) * request.settings.low_water)
-    waiting: list[int] = []
-    chosen: list[int] = []
-    for k in range(len(sizes) + 1):
-        i = start + k
-        at_request = k == len(sizes) or request.messages[i].role == "assistant"
-        if at_request and used > allowed:
-            while waiting and used > low:
-                chosen.append(waiting[0])
-                used -= saved[waiting.pop(0)]
-        if k < len(sizes):
-            used += sizes[k]
-            if i in saved:
-                waiting.append(i)
-    return chosen
-
-
-def _clip_results(request: Request, view: View, built: Built) -> Built:
-    """Clip the results that are left, the largest first, until the turn fits."""
-    sizes = sorted(
-        ((_text_tokens(request, i), i) for _, i in _finished_results(request)),
-        key=lambda x: (-x[0], x[1]),
-    )
-    excess, freed = built.tokens - (request.allowed or 0), 0
-    for size, i in sizes:
-        if freed and excess <= freed:
-            built = build_view(request, view)
-            excess, freed = built.tokens - (request.allowed or 0), 0
-        if excess <= 0:
-            break
-        if i in view.shortened and view.shortened[i][1] is Fate.STUB:
-            continue
-        freed += _clip_one(request, view, i, max(_LEAST_CLIP_TOKENS, size - 8 - excess + freed))
-    return build_view(request, view) if freed else built
-
-
-def _text_tokens(request: Request, i: int) -> int:
-    """Tokens of a message without its pictures."""
-    pictures = sum(MEDIA_TOKENS[kind] for kind in request.messages[i].media)
-    return max(0, request.entries[i].tokens - pictures)
-
-
-def _clip_question(request: Request, view: View, built: Built) -> Built:
-    """Clip the user's message: inside quoted sources first, then its middle."""
-    place = request.question
-    if place is None:
-        return built
-    excess = built.tokens - (request.allowed or 0)
-    target = request.counter.count(request.messages[place].text) - excess - 4
-    clipped = target > 4 and _clip_one(request, view, place, target)
-    return build_view(request, view) if clipped else built
-
-
-def _clip_one(request: Request, view: View, i: int, target: int) -> int:
-    """Clip one message to so many tokens; the tokens that this frees, 0 if it cannot be clipped."""
-    text, count = request.messages[i].text, request.counter.count
-    clipped = clip_sources(text, target, count) or clip_text(text, target, count)
-    if clipped is None or len(clipped) >= len(text):
-        return 0
-    view.shortened[i] = (clipped, Fate.GIST)
-    view.reasons[i] = "larger than the budget; its middle was cut out"
-    view.truncated = True
-    return max(1, count(text) - count(clipped))
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.answering: From a request that was read and counted to the list that is sent, and the account of it.
 
 OnOverflow = Literal["raise", "truncate", "keep"]
@@ -21499,7 +21540,7 @@ def check_request(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.intake: Take a request in: what is remembered of the chat is compared, only what is new is read.
+# eunoe.pipeline.chat.intake: Take a request in: what is remembered of the chat is compared, only what is new is read.
 
 def take_in(
     raws: tuple[Mapping[str, Any], ...],
@@ -21614,47 +21655,6 @@ def choose_list(
         return result
     finally:
         parts.memory.chats.release(transcript)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.correcting: What a provider's report of the last request says of our count, applied to the next one.
-
-class Choose(Protocol):
-    """Answers a request; nothing is learnt from it unless it says so."""
-
-    def __call__(
-        self, conversation: Conversation, asked: AskedRequest, *, learn: bool = True
-    ) -> OrchestratorResult:
-        """The result."""
-        ...
-
-
-def corrected_by_usage(
-    conversation: Conversation,
-    asked: AskedRequest,
-    usage: Mapping[str, Any],
-    memory: PipelineMemory,
-    choose: Choose,
-) -> AskedRequest:
-    """The same, with how many tokens the provider counts for each of ours.
-
-    Args:
-        usage: as it was reported; see ``read_usage_factor``.
-        memory: of the orchestrator.
-        choose: answers the request before again, if only that tells what was sent then.
-    """
-
-    def replay(before: Conversation, factor: float) -> Replayed:
-        result = choose(before, replace(asked, factor=factor, mark=no_mark), learn=False)
-        return Replayed(result.token_count, result.conversation is before)
-
-    def count_answer(answer: Mapping[str, Any]) -> int:
-        entries = memory.contents(asked.counter.name).read_all([answer])
-        count_entries(entries, asked.counter)
-        return entries[0].tokens
-
-    reading = read_usage_factor(usage, conversation, replay, count_answer)
-    return replace(asked, factor=reading.factor, notes=(*asked.notes, *reading.warnings))
 
 
 # --------------------------------------------------------------------------------------------------

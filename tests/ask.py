@@ -16,7 +16,7 @@ from eunoe import (
     lint,
 )
 from eunoe.domain.ports import TokenCounter
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe.stages.own_servers import OWN_SERVER_CODES
 from judge import Raw, ThirdsCounter
 

@@ -223,7 +223,7 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
-        "pipeline/slots",
+        "pipeline/arranging/slots",
         ("broken atoms stay out", 'return "" if running else atom.broken', 'return ""'),
         (
             "a dead call under a used id stays out",
@@ -318,7 +318,7 @@ MUTANTS = [
         ("function results are not late", 'and self.messages[places[0]].role == "tool"', ""),
     ),
     *mutants_of(
-        "pipeline/arrangement",
+        "pipeline/arranging/arrangement",
         ("systems to the head", "if profile.system_at_head:", "if False:"),
         (
             "roles alternate",
@@ -360,11 +360,6 @@ MUTANTS = [
             "if False:",
         ),
         (
-            "calls are quoted in words",
-            'said += [f"[calls {c.name}({c.arguments})]" for c in message.calls]',
-            "pass",
-        ),
-        (
             "systems part no turns",
             "out.append(slot)\n            continue\n        if not begun",
             "pass\n        if not begun",
@@ -373,11 +368,6 @@ MUTANTS = [
             "a mended message is not merged",
             "if not slot.whole_characters:\n            self._slots,",
             "if False:\n            self._slots,",
-        ),
-        (
-            "pictures are quoted in words",
-            "said += [f\"[{kind.split('_')[0]}]\" for kind in message.media]",
-            "pass",
         ),
         (
             "a blank before a question goes",
@@ -393,7 +383,7 @@ MUTANTS = [
         ("what was quoted once is quoted once", "self._steps.update(map(id, steps))", "pass"),
     ),
     *mutants_of(
-        "pipeline/fitting",
+        "pipeline/arranging/fitting",
         (
             "over the budget gives way",
             "while request.allowed is not None and built.tokens > request.allowed:",
@@ -435,7 +425,7 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
-        "pipeline/shortening",
+        "pipeline/arranging/shortening",
         ("the newest results stay", "if atom is newest:", "if False:"),
         ("stubs only where they save", "if text and size < whole:", "if text:"),
         ("shown pictures go with their result", "view.left_out.update(shown)", "pass"),
@@ -535,13 +525,13 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
-        "pipeline/carrying",
+        "pipeline/policies/carrying",
         ("dropped ones are not carried", "and barred.isdisjoint", "and True or barred.isdisjoint"),
         ("pinned ones are not carried", "if kept.isdisjoint(a.indices)", "if True"),
         ("the room for it is kept", "budget - BLOCK_TOKENS, barred", "1 << 30, barred"),
     ),
     *mutants_of(
-        "pipeline/stable",
+        "pipeline/policies/stable",
         ("what is carried is in the view", "_put_carried(view, carried)\n", "pass\n"),
         (
             "leaving it out is declared",
@@ -555,7 +545,7 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
-        "pipeline/view",
+        "pipeline/arranging/view",
         (
             "answers at the head go",
             "if not atoms or any(a.first >= request.turn_start for a in atoms):",
@@ -571,7 +561,7 @@ MUTANTS = [
         ),
         (
             "what has no words is not quoted",
-            "quoted = [a for a in quoted if messages[a.first].text or _has_words(messages, a)]",
+            "quoted = [a for a in quoted if messages[a.first].text or has_words(messages, a)]",
             "quoted = list(quoted)",
         ),
         ("broken parts of this turn are quoted", "broken.append(atom)", "pass"),
@@ -591,7 +581,7 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
-        "pipeline/continuity",
+        "pipeline/arranging/continuity",
         (
             "a mend that reaches back is declared",
             "if not _reaches_back(",
@@ -628,6 +618,16 @@ MUTANTS = [
     ),
     *mutants_of(
         "stages/quoting",
+        (
+            "calls are quoted in words",
+            'said += [f"[calls {c.name}({c.arguments})]" for c in message.calls]',
+            "pass",
+        ),
+        (
+            "pictures are quoted in words",
+            "said += [f\"[{kind.split('_')[0]}]\" for kind in message.media]",
+            "pass",
+        ),
         ("closing tags are broken", '.replace("</", "<\\\\/")', ""),
         ("blocks of ours are broken", '.replace("<recalled", "<\\\\recalled")', ""),
         ("speakers are defused", "defuse(name).split()", "name.split()"),
@@ -763,7 +763,7 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
-        "pipeline/in_place",
+        "pipeline/arranging/in_place",
         (
             "users that flags keep stand in place",
             'if in_place_ok and message.role == "user":',
@@ -822,7 +822,7 @@ MUTANTS = [
         ("a sign is no summary", "< _FEWEST_LETTERS:", "< 0:"),
     ),
     *mutants_of(
-        "pipeline/summaries/showing",
+        "pipeline/recalling/shown_summary",
         ("!nosum shows none", "or not start or request.flags.now.nosum:", "or not start:"),
         ("dropped messages are not summed up", "if not request.dropped_by_flag(i)", "if True"),
         ("another history has another key", "digest.update(len(text)", "(len(text)"),
@@ -861,7 +861,7 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
-        "pipeline/sent_windows",
+        "pipeline/chat/sent_windows",
         (
             "a window that grows back is told",
             "any(w.start != window.start for w in shorter[-1:])",
@@ -882,7 +882,7 @@ MUTANTS = [
         "stages/scoring/gate",
         (
             "relevance opens by a lead",
-            "return self.relevance_leads and not self._open_by_words",
+            "return self.relevance_leads and not (self._open_by_words or self.by_subject)",
             "return False",
         ),
         (
@@ -921,7 +921,7 @@ MUTANTS = [
         ("a stance is scaled", "x / total for x in numbers", "x for x in numbers"),
     ),
     *mutants_of(
-        "pipeline/opinion_desk",
+        "pipeline/advisers/opinion_desk",
         (
             "opinions belong to a model",
             "keys = [(self._name, self._key(content))",
@@ -934,7 +934,7 @@ MUTANTS = [
         ("what was asked last comes first", "reversed(self._waiting)", "self._waiting"),
     ),
     *mutants_of(
-        "pipeline/lifting",
+        "pipeline/recalling/lifting",
         (
             "a name in the question ends the search",
             "if _says_name(asked_names):\n            return values",
@@ -952,8 +952,8 @@ MUTANTS = [
         ("nothing is asked of a model that was late", "if missing not in self.notes else []", ""),
     ),
     *mutants_of(
-        "pipeline/presets/lethe_walk",
-        ("few pairs are judged", "in order[:WALK_JUDGED]", "in order"),
-        ("pairs with the question first", "(tie[1] != chat.size, -tie[2]", "(-tie[2]"),
+        "pipeline/policies/presets/lethe_walk",
+        ("few pairs are judged", "in order[:WALK_JUDGED]]", "in order]"),
+        ("pairs with the question first", "(tie[1] != chat.size, -tie[2], ", "(-tie[2], "),
     ),
 ]

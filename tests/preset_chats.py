@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eunoe.pipeline.presets.chat import PresetChat
+from eunoe.pipeline.policies.presets.chat import PresetChat
 from eunoe.stages.scoring.adjusting import ADJUST_ANSWER, ADJUST_QUESTION, ADJUST_TOOL
 from eunoe.stages.scoring.analysis import analyse_text
 from eunoe.stages.scoring.term_rows import TermRows

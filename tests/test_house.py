@@ -15,6 +15,8 @@ import pytest
 
 import filter_rules
 from make_filter import FOLDERS, ROOT_MODULE, collect
+from mutants import MUTANTS
+from mutation_check import TABLES
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGES = sorted(
@@ -139,3 +141,10 @@ def test_the_wheel_is_the_packages_and_the_same_from_every_clone(tmp_path: Path)
         if path.is_relative_to(folder / package)
     }
     assert inside == expected
+
+
+def test_every_mutant_finds_its_line_and_its_tests():
+    lines = {m.module: (REPOSITORY / "core/eunoe" / f"{m.module}.py").read_text() for m in MUTANTS}
+    assert [m.breaks for m in MUTANTS if lines[m.module].count(m.old) != 1] == []
+    assert {m.name for m in MUTANTS} <= set(TABLES)
+    assert [t for tests in TABLES.values() for t in tests if not (REPOSITORY / t).exists()] == []

@@ -13,7 +13,7 @@ from typing import Any
 from eunoe.domain.event import RequestEvent
 from eunoe.domain.message import SYSTEM_ROLES
 from eunoe.domain.report import Fate
-from eunoe.pipeline.sent_parts import SENT_PARTS
+from eunoe.pipeline.arranging.sent_parts import SENT_PARTS
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.structure.waveform import standing_places
 

@@ -72,7 +72,7 @@ def make_scene(title: str, given: Sequence[Mapping[str, Any]], result: Orchestra
         title: what the request is called.
         given: the whole chat up to the request.
     """
-    from eunoe.pipeline.transcript import turn_bounds
+    from eunoe.pipeline.chat.transcript import turn_bounds
     from eunoe.stages.structure.waveform import standing_places
     from eunoe.wire.openai import read_message
     from eunoe_cli.window_bar import window_parts

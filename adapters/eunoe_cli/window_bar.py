@@ -20,7 +20,7 @@ _PARTS = (
 
 def window_parts(result: OrchestratorResult) -> dict[str, int]:
     """Tokens of what is sent, by what it is; ``free`` is what the budget leaves."""
-    from eunoe.pipeline.sent_parts import tokens_by_part
+    from eunoe.pipeline.arranging.sent_parts import tokens_by_part
 
     report = result.report
     found = tokens_by_part(result.placements, report)

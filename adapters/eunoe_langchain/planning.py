@@ -23,7 +23,7 @@ from eunoe import (
 from eunoe.domain.log import logger
 from eunoe.domain.profile import PROFILES
 from eunoe.domain.settings import POLICY_NAMES
-from eunoe.pipeline.observing import StageClock
+from eunoe.pipeline.accounts.observing import StageClock
 from eunoe_langchain.accounts import report_with_orders, unplanned_report
 from eunoe_langchain.callers import CallersCounter, RunningCounter, running
 from eunoe_langchain.counters import named_counter, schema_text

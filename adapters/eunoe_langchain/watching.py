@@ -11,8 +11,8 @@ from langchain_core.runnables.config import ensure_config
 
 from eunoe import Observer, OrchestratorResult, Report, SettingsError
 from eunoe.domain.log import logger
-from eunoe.pipeline.observing import cache_lost, request_event
-from eunoe.pipeline.sent_lists import SentLists
+from eunoe.pipeline.accounts.observing import cache_lost, request_event
+from eunoe.pipeline.accounts.sent_lists import SentLists
 from eunoe.stages.accounting.list_prices import list_prices
 
 _THREAD_KEYS = ("thread_id", "session_id", "conversation_id")

@@ -14,10 +14,10 @@ from typing import Any
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.event import RequestEvent
 from eunoe.domain.log import logger
-from eunoe.pipeline.forecasting import enter_requests
-from eunoe.pipeline.observing import StageClock, request_event
-from eunoe.pipeline.sent_lists import SentLists
-from eunoe.pipeline.usage_book import UsageBook
+from eunoe.pipeline.accounts.forecasting import enter_requests
+from eunoe.pipeline.accounts.observing import StageClock, request_event
+from eunoe.pipeline.accounts.sent_lists import SentLists
+from eunoe.pipeline.accounts.usage_book import UsageBook
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.status_text import STATUS_SEPARATOR
 from eunoe_openwebui.advisers import AdviserShelf

@@ -13,11 +13,11 @@ from eunoe.domain.budget import TokenBudget
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.report import Report
 from eunoe.domain.settings import Settings
-from eunoe.pipeline.advice import may_be_cut
-from eunoe.pipeline.observing import StageClock
+from eunoe.pipeline.accounts.observing import StageClock
+from eunoe.pipeline.accounts.sent_lists import SentLists, sent_list
+from eunoe.pipeline.advisers.advice import may_be_cut
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
-from eunoe.pipeline.sent_lists import SentLists, sent_list
 from eunoe.stages.accounting.forecast import provider_forecast
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe.wire.model_window import find_window, output_reserve_of

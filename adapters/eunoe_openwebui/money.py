@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eunoe.pipeline.usage_book import MeasuredTurn
+from eunoe.pipeline.accounts.usage_book import MeasuredTurn
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.status_text import (
     STATUS_SEPARATOR,

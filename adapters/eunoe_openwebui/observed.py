@@ -11,7 +11,7 @@ from dataclasses import replace
 from eunoe.domain.event import RequestEvent
 from eunoe.domain.log import logger
 from eunoe.domain.ports import Observer
-from eunoe.pipeline.observing import failed_event
+from eunoe.pipeline.accounts.observing import failed_event
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe_backends.remote_observer import RemoteObserver
 from eunoe_openwebui.valves import FilterValves, unless_none

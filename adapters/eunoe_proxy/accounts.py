@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from eunoe.pipeline.forecasting import enter_requests
-from eunoe.pipeline.usage_book import UsageBook
+from eunoe.pipeline.accounts.forecasting import enter_requests
+from eunoe.pipeline.accounts.usage_book import UsageBook
 from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.counting.calibration import read_usage

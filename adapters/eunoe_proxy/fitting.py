@@ -21,11 +21,11 @@ from eunoe.domain.log import logger
 from eunoe.domain.ports import Embedder, Summarizer
 from eunoe.domain.report import Report
 from eunoe.domain.settings import Settings
-from eunoe.pipeline.observing import StageClock
+from eunoe.pipeline.accounts.observing import StageClock
+from eunoe.pipeline.accounts.sent_lists import SentLists, sent_list
+from eunoe.pipeline.accounts.usage_book import UsageBook
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
-from eunoe.pipeline.sent_lists import SentLists, sent_list
-from eunoe.pipeline.usage_book import UsageBook
 from eunoe.stages.accounting.forecast import RequestForecast, provider_forecast
 from eunoe.wire.model_window import find_window, output_reserve_of
 from eunoe.wire.sent_schemas import sent_schemas

@@ -15,7 +15,7 @@ from eunoe.domain.event import RequestEvent
 from eunoe.domain.log import logger
 from eunoe.domain.ports import Observer
 from eunoe.domain.report import Report
-from eunoe.pipeline.observing import failed_event, request_event
+from eunoe.pipeline.accounts.observing import failed_event, request_event
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.accounting.ledger import Ledger

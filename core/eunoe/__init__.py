@@ -23,11 +23,11 @@ from eunoe.domain.report import (
     Violation,
 )
 from eunoe.domain.settings import Settings
-from eunoe.pipeline.forecasting import enter_requests
+from eunoe.pipeline.accounts.forecasting import enter_requests
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe.pipeline.linting import lint
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
-from eunoe.pipeline.transcript import PipelineMemory
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.price import ModelPrice
 from eunoe.stages.accounting.price_table import ModelPricingTable

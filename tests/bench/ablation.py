@@ -21,8 +21,8 @@ from typing import Any
 from unittest import mock
 
 from eunoe import ContextOrchestrator, Conversation, Settings, TokenBudget
-from eunoe.pipeline import lifting, recall
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
+from eunoe.pipeline.recalling import lifting, recall
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.settings import ScoringSettings, SignalWeights
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import pytest
 
 from eunoe import ContextOrchestrator, Conversation, TokenBudget
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe.stages.scoring.analysis import analyse_text
 from eunoe.stages.scoring.index import RelevanceIndex
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ask import bytes_of, sent_by
 from eunoe import BudgetError, ContextOrchestrator, Conversation, Fate, TokenBudget
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from growing import lasting, requests_of
 from judge import ThirdsCounter, count_list, faults
 from strategies import chats, profiles

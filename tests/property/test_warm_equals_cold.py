@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ask import ask, bytes_of, orchestrator, sent_by
 from eunoe import BudgetError
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from judge import ThirdsCounter, count_list
 from strategies import Raw, chats, policies, profiles
 

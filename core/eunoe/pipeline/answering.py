@@ -9,18 +9,19 @@ from typing import Literal
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.report import Overrun
+from eunoe.pipeline.accounts.forecasting import forecast_of
+from eunoe.pipeline.arranging.continuity import declared_cut
+from eunoe.pipeline.arranging.fitting import fit_view
+from eunoe.pipeline.arranging.in_place import whole_view
+from eunoe.pipeline.arranging.shortening import shorten_turn
+from eunoe.pipeline.arranging.view import Built, View
 from eunoe.pipeline.asking import AskedRequest
-from eunoe.pipeline.continuity import declared_cut
-from eunoe.pipeline.fitting import fit_view
-from eunoe.pipeline.forecasting import forecast_of
 from eunoe.pipeline.ground import nothing_to_change
-from eunoe.pipeline.policies import decide_in_time, whole_view
+from eunoe.pipeline.policies.deciding import decide_in_time
+from eunoe.pipeline.policies.stable import summary_before_the_first_cut
 from eunoe.pipeline.reporting import make_report
 from eunoe.pipeline.request import Request, list_tokens
 from eunoe.pipeline.result import OrchestratorResult, placements_of
-from eunoe.pipeline.shortening import shorten_turn
-from eunoe.pipeline.stable import summary_before_the_first_cut
-from eunoe.pipeline.view import Built, View
 
 OnOverflow = Literal["raise", "truncate", "keep"]
 

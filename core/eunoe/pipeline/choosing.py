@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.settings import Settings
-from eunoe.pipeline.advice import Advisers
+from eunoe.pipeline.advisers.advice import Advisers
 from eunoe.pipeline.answering import OnOverflow, answer_request
 from eunoe.pipeline.asking import AskedRequest
+from eunoe.pipeline.chat.intake import take_in
+from eunoe.pipeline.chat.transcript import PipelineMemory, forced_tokens, last_turn_start
 from eunoe.pipeline.ground import limit_by_flags, settings_by_flags
-from eunoe.pipeline.intake import take_in
 from eunoe.pipeline.request import Request
 from eunoe.pipeline.result import OrchestratorResult
-from eunoe.pipeline.transcript import PipelineMemory, forced_tokens, last_turn_start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,18 +22,18 @@ from eunoe.domain.ports import (
 )
 from eunoe.domain.profile import profile_of
 from eunoe.domain.settings import Settings
-from eunoe.pipeline.advice import make_advisers
+from eunoe.pipeline.accounts.correcting import corrected_by_usage
+from eunoe.pipeline.accounts.forecasting import allowed_by_price
+from eunoe.pipeline.accounts.observing import ObserverDesk, StageClock
+from eunoe.pipeline.advisers.advice import make_advisers
 from eunoe.pipeline.answering import OnOverflow
 from eunoe.pipeline.arguments import check_parts, check_request
-from eunoe.pipeline.asking import AskedRequest
+from eunoe.pipeline.asking import AskedRequest, no_mark
+from eunoe.pipeline.chat.transcript import PipelineMemory, process_memory
 from eunoe.pipeline.choosing import ChoiceParts, choose_list
-from eunoe.pipeline.correcting import corrected_by_usage
-from eunoe.pipeline.forecasting import allowed_by_price
 from eunoe.pipeline.ground import model_counter
-from eunoe.pipeline.observing import ObserverDesk, StageClock, no_mark
 from eunoe.pipeline.preparing import prepare_chat
 from eunoe.pipeline.result import OrchestratorResult
-from eunoe.pipeline.transcript import PipelineMemory, process_memory
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PriceLookup
 from eunoe.stages.counting.message_cost import count_tools

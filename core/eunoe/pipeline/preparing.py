@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.settings import Settings
-from eunoe.pipeline.advice import Advisers
-from eunoe.pipeline.flag_reading import strip_flags
-from eunoe.pipeline.transcript import PipelineMemory, last_turn_start
+from eunoe.pipeline.advisers.advice import Advisers
+from eunoe.pipeline.chat.flag_reading import strip_flags
+from eunoe.pipeline.chat.transcript import PipelineMemory, last_turn_start
 
 
 def prepare_chat(

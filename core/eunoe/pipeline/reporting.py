@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.domain.report import DecisionList, Fate, Overrun, Report
-from eunoe.pipeline.arrangement import spoken_text
+from eunoe.pipeline.arranging.fates import fates_of, reasons_of, usual_reason
+from eunoe.pipeline.arranging.view import Built, View, sent_tokens
 from eunoe.pipeline.asking import AskedRequest
-from eunoe.pipeline.fates import fates_of, reasons_of, usual_reason
 from eunoe.pipeline.request import Request
-from eunoe.pipeline.view import Built, View, sent_tokens
+from eunoe.stages.quoting import spoken_text
 from eunoe.stages.validity import check_messages
 
 _NO_WORDS = "a flag keeps it, but its turn is cut and there are no words to quote"

@@ -13,12 +13,9 @@ from eunoe.domain.message import Message
 from eunoe.domain.ports import TokenCounter
 from eunoe.domain.profile import ProviderProfile
 from eunoe.domain.settings import Settings
-from eunoe.pipeline.advice import NO_ADVISERS, Advisers
-from eunoe.pipeline.flag_reading import ReadFlags
-from eunoe.pipeline.line_counts import by_lines
-from eunoe.pipeline.memory import ContentEntry, ContentMemory, count_entries
-from eunoe.pipeline.opinion_desk import Asked, OpinionDesk, Said
-from eunoe.pipeline.structuring import (
+from eunoe.pipeline.advisers.advice import NO_ADVISERS, Advisers
+from eunoe.pipeline.advisers.opinion_desk import Asked, OpinionDesk, Said
+from eunoe.pipeline.advisers.structuring import (
     NAMES_MISSING,
     STANCES_MISSING,
     NamesDesk,
@@ -26,14 +23,17 @@ from eunoe.pipeline.structuring import (
     StanceDesk,
     StancesOf,
 )
-from eunoe.pipeline.summaries.writing import SummaryJob
-from eunoe.pipeline.transcript import (
+from eunoe.pipeline.chat.flag_reading import ReadFlags
+from eunoe.pipeline.chat.line_counts import by_lines
+from eunoe.pipeline.chat.memory import ContentEntry, ContentMemory, count_entries
+from eunoe.pipeline.chat.transcript import (
     LIST_FRAMING,
     Transcript,
     chat_timeline,
     note_call_ids,
     note_unpaired,
 )
+from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.scoring import TextAnalysis, analyse_text, without_boilerplate
 from eunoe.stages.structure.stance import Stance

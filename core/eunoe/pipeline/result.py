@@ -9,8 +9,8 @@ from typing import Any
 
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.report import Placement, Report
-from eunoe.pipeline.sent_windows import SentWindow
-from eunoe.pipeline.slots import Slot
+from eunoe.pipeline.arranging.slots import Slot
+from eunoe.pipeline.chat.sent_windows import SentWindow
 from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.pipeline.usage_factor import COUNTED_KEY
 from eunoe.stages.accounting.forecast import RequestForecast

@@ -42,6 +42,16 @@ class Quotation(NamedTuple):
     excerpt: bool = False
 
 
+def spoken_text(message: Message) -> str:
+    """What a message says, calls and pictures in words, for a quotation."""
+    if not (message.calls or message.media):
+        return message.text
+    said = [message.text] if message.text else []
+    said += [f"[calls {c.name}({c.arguments})]" for c in message.calls]
+    said += [f"[{kind.split('_')[0]}]" for kind in message.media]
+    return "\n".join(said)
+
+
 def quote_block(quotations: Sequence[Quotation], *, in_order: bool = True) -> str:
     """The block for some messages, oldest first.
 

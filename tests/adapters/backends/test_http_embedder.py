@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eunoe import BackendError, ContextOrchestrator, Conversation, SettingsError, TokenBudget
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe_backends import HttpEmbedder, RedisLink
 from eunoe_backends.http_embedder import read_embeddings
 from model_server import letters_of, running_server

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from eunoe import BackendError, ContextOrchestrator, Conversation, SettingsError, TokenBudget
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe_backends import ChatLabeller
 from model_server import running_server
 

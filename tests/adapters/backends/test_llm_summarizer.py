@@ -14,7 +14,7 @@ from eunoe import (
     SettingsError,
     TokenBudget,
 )
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe_backends import LLMSummarizer
 from model_server import running_server
 

@@ -7,7 +7,7 @@ import redis
 
 from ask import sent_by
 from eunoe import ContextOrchestrator, Conversation, Settings, TokenBudget
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe_backends import RedisLink, RedisSummaryStore
 from judge import said
 

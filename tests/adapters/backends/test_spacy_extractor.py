@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from eunoe import BackendError, ContextOrchestrator, Conversation, SettingsError, TokenBudget
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe_backends import SpacyExtractor
 
 PATTERNS = [

@@ -7,13 +7,13 @@ import pytest
 from ask import ask, bytes_of, sent_by
 from eunoe import ContextOrchestrator, Conversation, TokenBudget
 from eunoe.domain.settings import POLICY_NAMES
-from eunoe.pipeline.labelling import (
+from eunoe.pipeline.advisers.labelling import (
     LABEL_AHEAD_LEAST,
     LABEL_AHEAD_MOST,
     LABEL_AHEAD_WAIT,
     HistoryLabeller,
 )
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from judge import ThirdsCounter
 
 BUDGET = 2000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eunoe import ContextOrchestrator, Conversation, TokenBudget
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
 
 
 def talk(turns: int) -> list[dict[str, str]]:

@@ -18,7 +18,7 @@ from typing import Any
 from eunoe.domain.errors import BackendError, SettingsError
 from eunoe.domain.log import logger
 from eunoe.domain.ports import Summarizer, SummaryStore, TokenCounter
-from eunoe.pipeline.opinion_memory import OpinionMemory
+from eunoe.pipeline.chat.opinion_memory import OpinionMemory
 from eunoe.pipeline.summaries.gist import extractive_gist
 from eunoe.pipeline.summaries.honest import SummarySource, honest_summary
 from eunoe.stages.quoting import summary_block

@@ -9,7 +9,7 @@ import pytest
 
 from ask import bytes_of, sent_by
 from eunoe import ContextOrchestrator, Conversation, Fate, Settings, SettingsError, TokenBudget
-from eunoe.pipeline.transcript import PipelineMemory
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe.stages.quoting import OWN_HEADS
 from judge import ThirdsCounter, count_list, faults, said
 from strategies import PROFILE_NAMES, assistant, calling, result, user

@@ -1,0 +1,1 @@
+"""What requests took and cost, and who is told of it."""

@@ -1,0 +1,233 @@
+"""The history as vectors: made after the answer, used as soon as they are there.
+
+A vector is a pure function of a text, so requests that find the same vectors give the same answer.
+As more of them arrive, answers may become better: nothing else makes them differ.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eunoe.domain.errors import SettingsError
+from eunoe.domain.log import logger
+from eunoe.domain.ports import Embedder
+from eunoe.pipeline.chat.memory import ContentEntry
+from eunoe.pipeline.chat.opinion_memory import OpinionMemory
+from eunoe.pipeline.chat.transcript import Transcript
+from eunoe.stages.scoring.vectors import VectorTable, unit_vector
+
+VectorMemory = OpinionMemory[NDArray[np.float32]]
+
+EMBED_BATCH = 64
+EMBED_WAITS = (5.0, 30.0, 120.0)
+"""Seconds to leave an embedder alone after its first fault in a row, the second, all further."""
+
+_EMBED_MOST_WAITING = 20_000
+_EMBED_MOST_ASKING = 4
+_EMBED_OVERHEAD_BYTES = 200
+
+
+class HistoryEmbedder:
+    """Embeds questions in a request and histories behind it. Safe across threads; never raises.
+
+    Args:
+        embedder: makes the vectors.
+        memory: where they are kept, by the embedder's name and the text.
+        in_request: embed what is missing of the history in the request too; for an embedder in this
+            process that is quick.
+        timeout: seconds that a request waits for the question's vector, above 0; with
+            ``in_request`` it waits for as long as it takes.
+        clock: seconds, rising.
+
+    Raises:
+        SettingsError: the time-out is not above 0.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        memory: VectorMemory,
+        *,
+        in_request: bool = False,
+        timeout: float = 0.5,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not 0 < timeout < float("inf"):
+            raise SettingsError("embed_timeout", timeout, "seconds, above 0, finite")
+        self._embedder, self._memory, self._name = embedder, memory, embedder.name
+        asks = getattr(embedder, "embed_question", None)
+        self._embed_question = asks if asks is not None else embedder.embed
+        self._asked_name = f"{self._name}, asked" if asks is not None else self._name
+        self._in_request, self._timeout, self._clock = in_request, timeout, clock
+        self._dimension = embedder.dimension
+        self._waiting: dict[str, None] = {}
+        self._working = False
+        self._asking = 0
+        self._faults = 0
+        self._closed_until = -float("inf")
+        self._idle = threading.Condition()
+
+    def likeness(
+        self, transcript: Transcript, question: ContentEntry, expired: Callable[[], bool]
+    ) -> tuple[NDArray[np.float64] | None, str]:
+        """Cosine of each finished message with the question, NaN for those without a vector.
+
+        Returns:
+            Shape (messages,), None if the question has no vector; and a warning or "".
+        """
+        text = question.meant()
+        asked = self._question_vector(text)
+        if asked is None:
+            return None, "the question was not embedded: words alone decide" if text else ""
+        warning = ""
+        table = self._table(transcript, asked.size)
+        missing = table.unknown() if self._in_request else []
+        if missing:
+            if not self.embed_all([transcript.entries[row] for row in missing], expired):
+                warning = "not all of the history was embedded"
+            table = self._table(transcript, asked.size)
+        return table.likeness(asked, upto=len(transcript.entries)), warning
+
+    def learn(self, transcript: Transcript, newest: Sequence[ContentEntry]) -> None:
+        """Have what is missing of a chat embedded in the background, oldest first.
+
+        Args:
+            transcript: the finished turns; ``newest`` is the current one.
+        """
+        entries: Sequence[ContentEntry] = transcript.entries
+        if self._dimension is not None:
+            table = self._table(transcript, self._dimension)
+            entries = [transcript.entries[row] for row in table.unknown()]
+        missing = self._missing([*entries, *newest])
+        with self._idle:
+            if self._clock() < self._closed_until:
+                return
+            for text in missing:
+                if len(self._waiting) >= _EMBED_MOST_WAITING:
+                    break  # the next request of the chat asks again
+                self._waiting[text] = None
+            if self._waiting and not self._working:
+                self._working = True
+                threading.Thread(target=self._work, name="eunoe-embed", daemon=True).start()
+
+    def embed_all(
+        self, entries: Sequence[ContentEntry], expired: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Embed what is missing of a history now; True if all of it has a vector then."""
+        missing = self._missing(entries)
+        for start in range(0, len(missing), EMBED_BATCH):
+            batch = missing[start : start + EMBED_BATCH]
+            if expired() or not self._embed(batch, self._embedder.embed, self._name):
+                return False
+        return True
+
+    def drain(self) -> None:
+        """Wait until nothing is left to be embedded."""
+        with self._idle:
+            self._idle.wait_for(lambda: not self._working)
+
+    def _table(self, transcript: Transcript, dimension: int) -> VectorTable:
+        """The vectors of the finished turns, with all that is known by now."""
+        self._dimension = dimension
+        table = transcript.vectors.get(self._name)
+        if table is None or table.dimension != dimension:
+            table = transcript.vectors[self._name] = VectorTable(dimension)
+        size = len(transcript.entries)
+        transcript.bytes += (size - len(table)) * dimension * 4
+        table.grow(size)
+        for row in table.unknown():
+            vector = self._find(transcript.entries[row].meant())
+            if vector is not None:
+                table.put(row, vector)
+        return table
+
+    def _find(self, text: str) -> NDArray[np.float32] | None:
+        return self._memory.get((self._name, text)) if text else None
+
+    def _missing(self, entries: Sequence[ContentEntry]) -> list[str]:
+        texts = dict.fromkeys(e.meant() for e in entries)
+        return [text for text in texts if text and self._find(text) is None]
+
+    def embed_question(self, question: ContentEntry) -> bool:
+        """Embed a question now, for as long as it takes; True if it has a vector then."""
+        text = question.meant()
+        return not text or self._find_asked(text) is not None or self._embed_asked(text)
+
+    def _find_asked(self, text: str) -> NDArray[np.float32] | None:
+        return self._memory.get((self._asked_name, text)) if text else None
+
+    def _embed_asked(self, text: str) -> bool:
+        return self._embed([text], self._embed_question, self._asked_name)
+
+    def _question_vector(self, text: str) -> NDArray[np.float32] | None:
+        found = self._find_asked(text)
+        if found is not None or not text:
+            return found
+        if self._in_request:
+            self._embed_asked(text)
+            return self._find_asked(text)
+        with self._idle:
+            if self._asking >= _EMBED_MOST_ASKING:
+                return None
+            self._asking += 1
+        done = threading.Event()
+
+        def ask() -> None:
+            try:
+                self._embed_asked(text)
+            finally:
+                with self._idle:
+                    self._asking -= 1
+                done.set()
+
+        threading.Thread(target=ask, name="eunoe-embed-question", daemon=True).start()
+        done.wait(self._timeout)
+        return self._find_asked(text)
+
+    def _work(self) -> None:
+        while True:
+            with self._idle:
+                batch = list(self._waiting)[:EMBED_BATCH]
+                if not batch:
+                    self._working = False
+                    self._idle.notify_all()
+                    return
+            good = self._embed(batch, self._embedder.embed, self._name)
+            with self._idle:
+                for text in batch if good else list(self._waiting):
+                    self._waiting.pop(text, None)
+
+    def _embed(self, texts: list[str], ask: Callable[[list[str]], Any], name: str) -> bool:
+        """Ask for vectors and remember them by this name; False after a fault."""
+        with self._idle:
+            if self._clock() < self._closed_until:
+                return False
+        try:
+            vectors = ask(texts)
+            if len(vectors) != len(texts):
+                raise ValueError(f"{len(vectors)} vectors for {len(texts)} texts")  # noqa: TRY301
+        except Exception as error:  # whatever it is, the request goes on without vectors
+            self._note_fault(error)
+            return False
+        for text, values in zip(texts, vectors, strict=True):
+            vector = unit_vector(values)
+            if vector is not None:
+                size = vector.nbytes + 2 * len(text) + _EMBED_OVERHEAD_BYTES
+                self._memory.put((name, text), vector, size)
+        with self._idle:
+            self._faults = 0
+        return True
+
+    def _note_fault(self, error: Exception) -> None:
+        with self._idle:
+            wait = EMBED_WAITS[min(self._faults, len(EMBED_WAITS) - 1)]
+            self._faults += 1
+            self._closed_until = self._clock() + wait
+        kind = type(error).__name__
+        logger.warning("Embedding failed (%s): words alone for %g s", kind, wait)

@@ -1,0 +1,1 @@
+"""Messages and chats as they are known: read once, counted once, appended."""

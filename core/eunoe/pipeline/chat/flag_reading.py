@@ -1,0 +1,90 @@
+"""The flags of a chat, read from its user messages and taken out of what the model sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eunoe.domain.flag import NO_FLAGS, FlagReading, Flags
+from eunoe.domain.settings import Settings
+from eunoe.pipeline.chat.memory import ContentEntry, ContentMemory
+from eunoe.stages.atoms import opens_turn
+from eunoe.stages.flags import flags_in_force, lock_flags
+from eunoe.wire.rewriting import with_prefix_elided
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadFlags:
+    """The flags of a chat: those in force now, those of each message, and the stripped input."""
+
+    raws: tuple[Mapping[str, Any], ...]
+    entries: list[ContentEntry]
+    stripped: frozenset[int]
+    now: Flags
+    by_message: Mapping[int, Flags]
+    warnings: tuple[str, ...]
+
+
+def strip_flags(
+    raws: tuple[Mapping[str, Any], ...],
+    entries: list[ContentEntry],
+    memory: ContentMemory,
+    settings: Settings,
+    *,
+    start: int = 0,
+) -> ReadFlags:
+    """Read the flags of every user message, and take them out of what the model sees.
+
+    Args:
+        start: messages before this place are known to have no flags.
+    """
+    flagged = [i for i in range(start, len(entries)) if entries[i].reading is not None]
+    if not flagged or not settings.read_flags:
+        return ReadFlags(
+            raws=raws,
+            entries=entries,
+            stripped=frozenset(),
+            now=NO_FLAGS,
+            by_message={},
+            warnings=(),
+        )
+    new_raws, new_entries = list(raws), list(entries)
+    stripped: set[int] = set()
+    readings: list[tuple[int, FlagReading]] = []
+    warnings: list[str] = []
+    for i in flagged:
+        reading = entries[i].reading
+        if reading is None:
+            continue
+        if not reading.rest.strip() and len(entries[i].message.parts) < 2:
+            continue  # flags and nothing else: an empty message would be refused
+        warnings += [f"message {i}: {p}" for p in reading.problems]
+        reading, locked = lock_flags(reading, settings.locked_flags)
+        warnings += [f"message {i}: !{name} is locked by the operator" for name in locked]
+        readings.append((i, reading))
+        if not reading.problems:
+            length = len(entries[i].message.text) - len(reading.rest)
+            new_raws[i] = with_prefix_elided(raws[i], length)
+            new_entries[i] = memory.read_all([new_raws[i]])[0]
+            stripped.add(i)
+    current = _newest_question(entries)
+    spoken = [r for i, r in readings if current is None or i <= current]
+    if not readings or readings[-1][0] != current:
+        spoken.append(FlagReading())
+    return ReadFlags(
+        raws=tuple(new_raws),
+        entries=new_entries,
+        stripped=frozenset(stripped),
+        now=flags_in_force(spoken),
+        by_message={i: r.flags for i, r in readings},
+        warnings=tuple(warnings),
+    )
+
+
+def _newest_question(entries: Sequence[ContentEntry]) -> int | None:
+    for i in range(len(entries) - 1, -1, -1):
+        before = entries[i - 1].message if i else None
+        if opens_turn(entries[i].message, before):
+            return i
+    return None

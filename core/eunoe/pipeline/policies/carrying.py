@@ -1,0 +1,100 @@
+"""What a cut carries over in a chat with tools, so that the next calls find their values.
+
+A question seldom names the ids, codes and names that its calls will pass, so no recall by relevance
+brings them. What is carried follows from the messages before the cut alone: it stays the same, word
+for word, until the next cut, and keeps the prompt cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eunoe.domain.atom import Atom
+from eunoe.pipeline.recalling.calling import held_values, known_values
+from eunoe.pipeline.recalling.quoted_block import tokens_as_quoted
+from eunoe.pipeline.request import Request
+from eunoe.stages.quoting import BLOCK_TOKENS, LINE_TOKENS
+from eunoe.stages.selection.greedy import GreedyWalk, run_greedy
+from eunoe.stages.selection.tiers import plain_elements
+from eunoe.stages.selection.value_coverage import ValueObjective
+
+CARRY_REASON = "carried over the cut: calls may need its values"
+_CARRY_EXPONENT = 0.5
+_CARRY_LEAST_TOKENS = 64
+_CARRY_CANDIDATES = 500
+_CARRY_REMEMBERED = 8
+
+
+def carried_over(request: Request, start: int, budget: int) -> list[Atom]:
+    """The atoms before a cut at ``start`` that cover the most values within the budget.
+
+    Args:
+        start: where the window begins; a turn start.
+        budget: tokens, the framing of the block included.
+
+    Returns:
+        Atoms in order; none where no tool was called before ``start``.
+    """
+    transcript = request.transcript
+    if budget < BLOCK_TOKENS + _CARRY_LEAST_TOKENS:
+        return []
+    barred = frozenset(i for i in request.flags.by_message if request.dropped_by_flag(i))
+    key = (start, budget, barred)
+    places = transcript.carried.get(key)
+    if places is None:
+        places = _cover_values(request, start, budget - BLOCK_TOKENS, barred)
+        while len(transcript.carried) >= _CARRY_REMEMBERED:
+            transcript.carried.pop(next(iter(transcript.carried)), None)
+        transcript.carried[key] = places
+    kept = request.kept_by_flag
+    atoms = [transcript.atoms[k] for k in places]
+    return [a for a in atoms if kept.isdisjoint(a.indices)]
+
+
+def _cover_values(
+    request: Request, start: int, budget: int, barred: frozenset[int]
+) -> tuple[int, ...]:
+    """Places of the chosen atoms, ascending."""
+    transcript = request.transcript
+    first = transcript.atom_first.view()
+    before = int(first.searchsorted(start))
+    places = [
+        k
+        for k in range(max(0, before - _CARRY_CANDIDATES), before)
+        if not transcript.atoms[k].system
+        and not transcript.atoms[k].broken
+        and barred.isdisjoint(transcript.atoms[k].indices)
+    ]
+    if not places:
+        return ()
+    rows = known_values(transcript)
+    weight = rows.weights(start)
+    for k in range(before):
+        if transcript.atoms[k].system:
+            for i in transcript.atoms[k].indices:
+                weight[rows.of(i)] = 0.0
+    held = [held_values(rows, transcript.atoms[k]) for k in places]
+    none = np.zeros(len(places))
+    walk = GreedyWalk(
+        ValueObjective(none, held, weight),
+        plain_elements(_quoted_tokens(request, places)),
+        none,
+        np.ones(len(places), dtype=bool),
+        budget,
+    )
+    outcome = run_greedy(walk, _CARRY_EXPONENT)
+    return tuple(sorted(places[pick.element] for pick in outcome.picks))
+
+
+def _quoted_tokens(request: Request, places: Sequence[int]) -> NDArray[np.int64]:
+    """Tokens of atoms in the block, at most: their own, those of names, and of their lines."""
+    atoms = [request.transcript.atoms[k] for k in places]
+    count = request.counter.count
+    named = [sum(count(n) for i in a.indices if (n := request.messages[i].name)) for a in atoms]
+    lines = [LINE_TOKENS * len(a.indices) for a in atoms]
+    where = np.array(places, dtype=np.int64)
+    own = tokens_as_quoted(request, where, request.transcript.atom_tokens.view()[where])
+    return np.asarray(own + np.array(named) + np.array(lines))

@@ -1,0 +1,1 @@
+"""What comes back from before the window: when, and what."""

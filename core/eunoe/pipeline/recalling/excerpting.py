@@ -1,0 +1,170 @@
+"""Fill the room that recall leaves over: the part that matters of long messages not taken whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eunoe.domain.atom import Atom, atom_of
+from eunoe.pipeline.request import Request
+from eunoe.stages.excerpts import cut_excerpt
+from eunoe.stages.quoting import spoken_text
+from eunoe.stages.scoring.profile import Relevance
+from eunoe.stages.scoring.words import terms_of_text
+
+EXCERPT_LINE_TOKENS = 12
+"""Tokens of an excerpt's line beyond its text: turn, speaker, the word, framing; at most."""
+
+EXCERPT_MOST_TOKENS = 200
+"""Tokens of one excerpt at most."""
+
+_EXCERPT_LEAST_TOKENS = 150
+_EXCERPT_LEAST_ROOM = 28
+_EXCERPT_CANDIDATES = 6
+_EXCERPT_FLOOR = 0.02
+_EXCERPT_SWAP = 0.05
+_EXCERPT_SWAP_SURE = 0.3
+_EXCERPT_SURE = 0.7
+_EXCERPT_NEAR_BEST = 0.25
+"""What gives way to an excerpt may matter so much, as a share of the excerpt's relevance; and so
+much where it holds at least ``SURE`` of the question and ``NEAR_BEST`` of the best relevance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The part of a message that is quoted.
+
+    Attributes:
+        atom: the message, alone.
+        text: what is quoted of it.
+        tokens: its tokens, line included.
+        covered: share of the question's weight that it holds, in [0, 1].
+    """
+
+    atom: Atom
+    text: str
+    tokens: int
+    covered: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExcerptPool:
+    """Where excerpts may come from.
+
+    Attributes:
+        places: candidates among the atoms, ascending; ``worth`` is their relevance and ``cost``
+            their tokens, same shape.
+        chosen: which of them were taken whole, ascending.
+        values: relevance of every finished message.
+        answer: what the index said; its question gives the terms that matter.
+    """
+
+    places: NDArray[np.int64]
+    worth: NDArray[np.float64]
+    cost: NDArray[np.int64]
+    chosen: Sequence[int]
+    values: NDArray[np.float64]
+    answer: Relevance | None
+
+
+def fill_with_excerpts(
+    request: Request, pool: ExcerptPool, room: int
+) -> tuple[tuple[Excerpt, ...], frozenset[int]]:
+    """Excerpts of the most relevant long messages that were not chosen, as far as the room goes.
+
+    Where the room is filled with what hardly matters, some of that gives way: messages that
+    together matter a twentieth of the excerpt, or three tenths if it holds most of the question.
+
+    Args:
+        room: tokens that the choice left over, the head of the block paid.
+
+    Returns:
+        At most six excerpts in order of place, and the chosen candidates that gave way to them.
+    """
+    if pool.answer is None or not len(pool.places):
+        return (), frozenset()
+    long = pool.cost > _EXCERPT_LEAST_TOKENS
+    long[list(pool.chosen)] = False
+    if not long.any():
+        return (), frozenset()
+    worth = worth_of_excerpts(pool.worth, pool.cost)
+    long &= worth >= _EXCERPT_FLOOR * pool.worth.max()
+    ranked = np.flatnonzero(long)[np.argsort(-worth[long], kind="stable")]
+    weights = dict(pool.answer.profile.weights)
+    density = pool.worth / pool.cost
+    fillers = sorted(pool.chosen, key=lambda k: (density[k], k))
+    found: list[Excerpt] = []
+    gone: set[int] = set()
+    for k in ranked[:_EXCERPT_CANDIDATES].tolist():
+        most = EXCERPT_MOST_TOKENS + EXCERPT_LINE_TOKENS
+        giving = _giving_way(pool, fillers, _EXCERPT_SWAP_SURE * worth[k], most - room)
+        limit = min(most, room + int(pool.cost[giving].sum()))
+        if limit < _EXCERPT_LEAST_ROOM + EXCERPT_LINE_TOKENS:
+            continue
+        atom = request.transcript.atoms[pool.places[k]]
+        excerpt = _excerpt_of(request, atom, pool.values, weights, limit)
+        if excerpt is None:
+            continue
+        if excerpt.covered < _EXCERPT_SURE or _EXCERPT_NEAR_BEST * pool.worth.max() > worth[k]:
+            giving = _giving_way(pool, fillers, _EXCERPT_SWAP * worth[k], excerpt.tokens - room)
+            if room + int(pool.cost[giving].sum()) < excerpt.tokens:
+                continue
+        found.append(excerpt)
+        room -= excerpt.tokens
+        while room < 0:
+            filler = giving.pop(0)
+            fillers.remove(filler)
+            gone.add(filler)
+            room += int(pool.cost[filler])
+    return tuple(sorted(found, key=lambda e: e.atom.first)), frozenset(gone)
+
+
+def worth_of_excerpts(worth: NDArray[np.float64], cost: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Relevance of long messages if the part that matters stood for them.
+
+    Scoring prices length with half its logarithm: the odds of an excerpt are the message's times
+    ``sqrt(cost/150)``.
+    """
+    bounded = np.minimum(worth, 1.0 - 1e-12)
+    odds = bounded / (1.0 - bounded) * np.sqrt(np.maximum(1.0, cost / _EXCERPT_LEAST_TOKENS))
+    return np.asarray(odds / (1.0 + odds))
+
+
+def _giving_way(
+    pool: ExcerptPool, fillers: Sequence[int], bearable: float, wanted: int
+) -> list[int]:
+    """The first few that free so many tokens, or all that matter little enough together."""
+    giving: list[int] = []
+    for k in fillers:
+        bearable -= float(pool.worth[k])
+        if wanted <= 0 or bearable < 0.0:
+            break
+        giving.append(k)
+        wanted -= int(pool.cost[k])
+    return giving
+
+
+def _excerpt_of(
+    request: Request,
+    atom: Atom,
+    values: NDArray[np.float64],
+    weights: Mapping[str, float],
+    room: int,
+) -> Excerpt | None:
+    """The part that matters of an atom's most relevant message."""
+    long = [i for i in atom.indices if request.entries[i].tokens > _EXCERPT_LEAST_TOKENS]
+    if not long:
+        return None
+    place = max(long, key=lambda i: (values[i], -i))
+    count = request.counter.count_batch
+    most = min(room - EXCERPT_LINE_TOKENS, EXCERPT_MOST_TOKENS)
+    text = cut_excerpt(spoken_text(request.messages[place]), weights, terms_of_text, count, most)
+    if text is None:
+        return None
+    held = set(terms_of_text(text))
+    covered = sum(w for t, w in weights.items() if t in held) / sum(weights.values())
+    alone = atom_of((place,), atom.turn)
+    return Excerpt(alone, text, count([text])[0] + EXCERPT_LINE_TOKENS, covered)

@@ -1,0 +1,82 @@
+"""Whether this question needs what lies before the window, and how deep to reach.
+
+Recall costs money and attention: it happens only when the window lacks what the question needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from eunoe.pipeline.recalling.recall import Scored, score_history
+from eunoe.pipeline.request import Request
+from eunoe.stages.scoring.gate import may_open, window_coverage
+
+
+@dataclass(frozen=True, slots=True)
+class RecallNeed:
+    """``none``, ``light`` (in the free room beside the window) or ``deep``, and why.
+
+    ``unasked`` if the question itself needs nothing, only the calls that it may lead to.
+    """
+
+    depth: Literal["none", "light", "deep"]
+    reason: str
+    scored: Scored | None = None
+    unasked: bool = False
+
+
+def need_of_recall(
+    request: Request, start: int, carried: Sequence[int] = (), *, unasked: bool = False
+) -> RecallNeed:
+    """The need of the current question for messages before ``start``, ``carried`` ones apart.
+
+    The history is scored only if the question could need it at all.
+
+    Args:
+        unasked: whether values that the next call may pass come back though none is asked for.
+    """
+    wish = request.flags.now.recall
+    if wish is None and request.settings.recall != "auto":
+        wish = request.settings.recall == "always"
+    query = request.query
+    if wish is False or query is None:
+        return RecallNeed("none", "recall is off for this turn")
+    may_need = unasked or may_open(query, templated=request.from_template)
+    if wish is None and not may_need:
+        return RecallNeed("none", "the question does not point back")
+    scored = score_history(request)
+    if wish or scored.answer is None:
+        depth: Literal["none", "deep"] = "deep" if wish else "none"
+        return RecallNeed(depth, "recall was asked for", scored)
+    coverage = window_coverage(
+        request.transcript.indexed(request.expired),
+        query,
+        start,
+        upto=request.turn_start,
+        relevance=scored.answer,
+        values=scored.values,
+        carried=carried,
+    )
+    shut = not coverage.open or (carried and not coverage.sure)
+    if shut and unasked:
+        why = "the next call may pass values that are not in view"
+        return RecallNeed("light", why, scored, unasked=True)
+    if shut:
+        return RecallNeed("none", "the window holds what the question needs", scored)
+    if coverage.by_subject:
+        why = "the question names a person or a day that older messages tell more of"
+        return RecallNeed("deep", why, scored)
+    if coverage.by_meaning:
+        why = "an older message is closer in meaning to the question than the window"
+        return RecallNeed("light", why, scored)
+    if coverage.by_relevance:
+        why = "an older message is far more relevant to the question than the window"
+        return RecallNeed("light", why, scored)
+    found = f"{100 * coverage.best_outside:.0f} % against {100 * coverage.best_inside:.0f} %"
+    return RecallNeed(
+        "deep" if coverage.plain else "light",
+        f"an older message covers more of the question than the window ({found})",
+        scored,
+    )

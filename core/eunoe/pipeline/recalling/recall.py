@@ -1,0 +1,269 @@
+"""Bring back older messages that this question needs: relevance, candidates, choice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eunoe.domain.atom import Atom
+from eunoe.domain.report import Certificate
+from eunoe.pipeline.recalling.calling import select_for_calls
+from eunoe.pipeline.recalling.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
+from eunoe.pipeline.recalling.lifting import lift_by_cues
+from eunoe.pipeline.recalling.quoted_block import tokens_as_quoted
+from eunoe.pipeline.request import Request
+from eunoe.stages.quoting import BLOCK_TOKENS
+from eunoe.stages.scoring.adjusting import (
+    ADJUST_ANSWER,
+    ADJUST_QUESTION,
+    ADJUST_TOOL,
+    share_within_turns,
+    weigh_tool_flow,
+)
+from eunoe.stages.scoring.price import price_relevance
+from eunoe.stages.scoring.profile import Relevance
+from eunoe.stages.selection.ordering import ascending_order, largest_places
+from eunoe.stages.selection.selecting import select_plain
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """Relevance of every finished message to the question.
+
+    Attributes:
+        values: shape (n,), in [0, 1].
+        answer: what the index said; None if there was nothing to ask.
+    """
+
+    values: NDArray[np.float64]
+    answer: Relevance | None = None
+
+    def of(self, atom: Atom) -> float:
+        """The relevance of an atom: its best message's."""
+        value, size = self.values.item, len(self.values)
+        return max([value(i) for i in atom.indices if i < size], default=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What was chosen of the older messages.
+
+    Attributes:
+        atoms: chosen atoms, oldest first.
+        tokens: what they take, quotation included.
+        certificate: how good the choice is.
+        excerpts: parts of long messages that were not chosen, in the room that is left over.
+    """
+
+    atoms: tuple[Atom, ...] = ()
+    tokens: int = 0
+    certificate: Certificate | None = None
+    excerpts: tuple[Excerpt, ...] = ()
+
+    def in_block(self) -> list[Atom]:
+        """The chosen atoms and the messages shown in part, oldest first."""
+        return sorted([*self.atoms, *(e.atom for e in self.excerpts)], key=lambda a: a.first)
+
+    def gists(self) -> dict[int, str]:
+        """What stands in place of the text of the messages shown in part."""
+        return {e.atom.first: e.text for e in self.excerpts}
+
+
+def score_history(request: Request) -> Scored:
+    """Relevance of the finished turns to the current question; zeros if there is no question."""
+    size = request.turn_start
+    query = request.query
+    if request.question is None or query is None or not size:
+        return Scored(np.zeros(size))
+    question = request.entries[request.question]
+    index = request.transcript.indexed(request.expired)
+    advice = request.advisers.ask(request.transcript, question, request.expired, request.chat)
+    request.notes.extend(advice.warnings)
+    answer = index.relevance(
+        query,
+        upto=size,
+        likeness=advice.likeness,
+        labels=advice.labels,
+        ahead=advice.ahead,
+    )
+    lifted = lift_by_cues(request.transcript, query, answer, answer.values, request.namer)
+    values = adjust_by_settings(request, lifted)
+    return Scored(weigh_by_flags(request, values), answer)
+
+
+def message_kinds(request: Request) -> NDArray[np.int8]:
+    """``ADJUST_*`` kind of every finished message: question, answer, tool flow; 0 for others."""
+    roles = {"user": ADJUST_QUESTION, "assistant": ADJUST_ANSWER}
+    kinds = [
+        ADJUST_TOOL if m.calls or m.is_result else roles.get(m.role, 0)
+        for m in request.messages[: request.turn_start]
+    ]
+    return np.array(kinds, dtype=np.int8)
+
+
+def adjust_by_settings(request: Request, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The relevance with pair coherence and tool penalty applied, where they are asked for.
+
+    Within a turn an answer gets at least ``pair_coherence`` times its question's relevance, and the
+    question as much of its answer's; then tool flow is multiplied by ``tool_penalty``.
+    """
+    share, factor = request.settings.pair_coherence, request.settings.tool_penalty
+    if not share and factor in (None, 1.0):
+        return values
+    kinds = message_kinds(request)
+    if share:
+        turns = request.transcript.turn_of_message.view()
+        values = share_within_turns(values, kinds, turns, share)
+    return values if factor is None else weigh_tool_flow(values, kinds, factor)
+
+
+def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The relevance with the ``!weight`` of flagged messages applied, kept within [0, 1]."""
+    weighted = values
+    for i, flags in request.flags.by_message.items():
+        if flags.weight is not None and i < len(values):
+            weighted = weighted.copy() if weighted is values else weighted
+            weighted[i] = min(1.0, weighted[i] * flags.weight)
+    return weighted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AtomPool:
+    """Atoms that may be chosen, ascending.
+
+    Attributes:
+        places: shape (n,), where they stand among all atoms.
+        worth: shape (n,), their relevance.
+        cost: shape (n,), their tokens.
+    """
+
+    places: NDArray[np.int64]
+    worth: NDArray[np.float64]
+    cost: NDArray[np.int64]
+
+
+def choose_atoms(
+    request: Request, scored: Scored, pool: AtomPool, budget: int, *, quoted: bool
+) -> Choice:
+    """The knapsack over atoms: the most relevance that fits in the budget.
+
+    Args:
+        pool: the candidates, from ``atom_pool``.
+        budget: tokens.
+        quoted: whether the choice will stand in a quoted block, which has its own framing.
+    """
+    room = budget - BLOCK_TOKENS if quoted else budget
+    places, worth, cost = pool.places, pool.worth, pool.cost
+    if room <= 0 or not len(places):
+        return Choice()
+    if request.acts_by_tools:
+        selection = select_for_calls(request, places, worth, cost, room)
+    else:
+        utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
+        selection = select_plain(utility, cost, room)
+    left = budget - BLOCK_TOKENS - int(selection.cost)
+    parts = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
+    excerpts, gone = fill_with_excerpts(request, parts, left)
+    chosen = [k for k in selection.chosen if k not in gone]
+    head = BLOCK_TOKENS if excerpts or (quoted and chosen) else 0
+    certificate = selection.certificate
+    if gone:
+        lost = sum(g for k, g in zip(selection.order, selection.gains, strict=True) if k in gone)
+        certificate = replace(certificate, value=max(0.0, certificate.value - lost))
+    atoms = request.transcript.atoms
+    return Choice(
+        atoms=tuple([atoms[k] for k in places[chosen].tolist()]),
+        tokens=int(cost[chosen].sum()) + sum(e.tokens for e in excerpts) + head,
+        certificate=certificate,
+        excerpts=excerpts,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorthCurve:
+    """About how much relevance a budget would bring back: a cheap bound, no selection.
+
+    Attributes:
+        spent: shape (n,), tokens of the first few candidates, the best first.
+        gained: shape (n,), their relevance.
+    """
+
+    spent: NDArray[np.int64]
+    gained: NDArray[np.float64]
+
+    def within(self, budget: int) -> float:
+        """Relevance that so many tokens bring back, the framing of the block included."""
+        fit = int(self.spent.searchsorted(budget - BLOCK_TOKENS, side="right"))
+        return float(self.gained[fit - 1]) if fit else 0.0
+
+    def tokens_for(self, worth: float) -> int:
+        """Tokens that bring back so much relevance; those of all candidates if they do not."""
+        if not len(self.gained):
+            return 0
+        place = min(int(self.gained.searchsorted(worth)), len(self.gained) - 1)
+        return int(self.spent[place]) + BLOCK_TOKENS
+
+
+def worth_curve(pool: AtomPool) -> WorthCurve:
+    """The curve of some atoms that could be quoted."""
+    order = ascending_order(-price_relevance(pool.worth, pool.cost))
+    return WorthCurve(pool.cost.take(order).cumsum(), pool.worth.take(order).cumsum())
+
+
+def atom_pool(
+    request: Request,
+    scored: Scored,
+    start: int,
+    stop: int,
+    *,
+    quoted: bool,
+    in_view: Collection[int] = (),
+    by_values: bool = False,
+) -> AtomPool:
+    """The candidates among the atoms of the turns that begin in ``[start, stop)``.
+
+    Atoms that a flag keeps or leaves out are none, nor are system messages.
+
+    Args:
+        start, stop: where turns begin.
+        quoted: whether the choice will stand in a quoted block.
+        in_view: places of atoms that stand in the view already.
+        by_values: whether what the question does not speak to is a candidate for its values.
+    """
+    transcript, values = request.transcript, scored.values
+    low, high = request.atom_range(start), request.atom_range(stop)
+    if high - low == stop - start:  # each message is an atom
+        worth = values[start:stop]
+    else:
+        holder = transcript.atom_of_message.view()[start:stop]
+        worth = np.zeros(high - low)
+        np.maximum.at(worth, holder - low, values[start:stop])
+    open_atoms = transcript.atom_system.view()[low:high] == 0
+    if quoted and values.size and not by_values:
+        open_atoms &= worth >= request.settings.recall_floor * values.max()
+    if not by_values and (quoted or not request.acts_by_tools):
+        open_atoms &= worth > 0
+    closed = [*in_view, *(_holders_of_flagged(request))]
+    open_atoms[[k - low for k in closed if low <= k < high]] = False
+    places = open_atoms.nonzero()[0]
+    limit = request.settings.max_candidates
+    if len(places) > limit:
+        places = places.take(largest_places(worth.take(places), limit))
+    if not quoted:
+        whole = [k for k in places.tolist() if not transcript.atoms[low + k].broken]
+        places = np.array(whole, dtype=np.int64)
+    cost = transcript.atom_tokens.view()[low:high].take(places)
+    worth, places = worth.take(places), places + low
+    return AtomPool(places, worth, tokens_as_quoted(request, places, cost) if quoted else cost)
+
+
+def _holders_of_flagged(request: Request) -> list[int]:
+    """Places of the atoms that a flag keeps or leaves out."""
+    if not (request.kept_by_flag or request.flags.by_message):
+        return []
+    dropped = (i for i in request.flags.by_message if request.dropped_by_flag(i))
+    flagged = [i for i in (*request.kept_by_flag, *dropped) if i < request.turn_start]
+    return [int(k) for k in request.transcript.atom_of_message.view()[flagged]]
