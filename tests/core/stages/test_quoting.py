@@ -34,7 +34,7 @@ def inside(*quotations: Quotation) -> list[str]:
         ),
         pytest.param(
             [Quotation(0, "user", "hi"), Quotation(2, "user", "ho")],
-            ["1 user: hi", "[…]", "3 user: ho"],
+            ["1 user: hi", "3 user: ho"],
             id="turns between",
         ),
         pytest.param([Quotation(4, "ann", "x", True)], ["5 ann (excerpt): x"], id="excerpt"),

@@ -15,6 +15,9 @@ from eunoe.stages.quoting import BLOCK_TOKENS, LINE_TOKENS, Quotation, quote_blo
 
 GIST_LINE_TOKENS = 8
 """Tokens of the line of a message shown in part, beyond text and name, at most."""
+_LINE_SAVES = 1
+"""Tokens by which a line is shorter than a message: number, speaker and line end take two or three
+beside the text, the framing of a message four."""
 
 
 def quotation_of(
@@ -46,19 +49,21 @@ def quotation_of(
 def tokens_as_quoted(
     request: Request, places: NDArray[np.int64], tokens: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """What atoms take in a quotation, which leaves out pictures, files and reasoning.
+    """About what atoms take in a quotation, which leaves out pictures, files and reasoning.
+
+    An estimate to choose by; what is sent is counted.
 
     Args:
         places: shape (n,), of the atoms among all.
         tokens: shape (n,), what they take as they were given.
     """
     known = request.transcript.quoted_tokens
+    quoted = tokens - _LINE_SAVES
     if not known:
-        return tokens
-    quoted = tokens.copy()
+        return quoted
     for k, place in enumerate(places.tolist()):
         if place in known:
-            quoted[k] = min(int(tokens[k]), _tokens_in_words(request, place))
+            quoted[k] = min(int(quoted[k]), _tokens_in_words(request, place))
     return quoted
 
 
