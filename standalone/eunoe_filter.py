@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 194 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a9af44ab6607bbebb689f4056c18a2e24db63db83e31fd73b9d66589aae443a5
+# Made of 196 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 0df35b7f1c7b1a04b8ad6a34c2f88ba4600cb9a088a3a91ff90074aa318a293c
 
 from __future__ import annotations
 
@@ -20779,6 +20779,44 @@ def _quoted_tokens(request: Request, places: Sequence[int]) -> NDArray[np.int64]
     return np.asarray(own + np.array(named) + np.array(lines))
 
 
+@dataclass(frozen=True, slots=True)
+class CarriedOver:
+    """What a cut at ``start`` carries over, and its tokens in the view."""
+
+    start: int = 0
+    atoms: tuple[Atom, ...] = ()
+    tokens: int = 0
+
+
+NOTHING_CARRIED = CarriedOver()
+
+
+def carry_over(request: Request, marks: WaterMarks, start: int) -> CarriedOver:
+    """What a cut carries over: it follows from the messages before it and the room alone."""
+    atoms = carried_over(request, start, marks.carried(request.timeline, start))
+    if not atoms:
+        return NOTHING_CARRIED
+    return CarriedOver(start, tuple(atoms), marks.carried(request.timeline, start))
+
+
+def has_room_for(
+    request: Request, marks: WaterMarks, carried: CarriedOver, start: int, stop: int
+) -> bool:
+    """Whether what is carried over fits beside the window at the request before ``stop``.
+
+    What is recalled plays no part: between cuts it must neither hide nor bring what is carried.
+    """
+    return request.timeline.used(start, max(start, stop)) + carried.tokens <= marks.room
+
+
+def put_carried(view: View, carried: CarriedOver) -> None:
+    """Put what is carried over in the view, but what was recalled as well."""
+    twice = {a.first for a in view.quoted}
+    view.carried = [a for a in carried.atoms if a.first not in twice]
+    view.carried_before = carried.start
+    view.reasons.update((i, CARRY_REASON) for a in view.carried for i in a.indices)
+
+
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.recalling.gate: Whether this question needs what lies before the window, and how deep to reach.
 
@@ -20851,7 +20889,7 @@ def need_of_recall(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.policies.stable: The policy ``stable``: a window that only grows between cuts, and what this question needs.
+# eunoe.pipeline.policies.recall_beside: What comes back beside the window of ``stable``, and what of it stays beside a running turn.
 
 _ENOUGH_WORTH = 0.9
 """Share of the relevance of a deep recall at which a light one of half its size or more will do."""
@@ -20868,210 +20906,17 @@ _UNASKED_TOKENS = 700
 """Tokens of such values at most, with what a cut carried over: so many serve most calls."""
 _LEAST_WANTED = 800
 """Tokens that a recall may always take: so few cost little, and what is hard to find is there."""
-_CUTS_REMEMBERED = 8
 
 
-def stable_view(request: Request) -> View:
-    """The window that keeps the cache, and what this question needs from before it."""
-    forced = forced_atoms(request)
-    marks, aside = _water_marks(request, forced)
-    size = len(request.entries)
-    asked = request.first_asked
-    window = _replayed(request, marks, asked)
-    carried = _carry_over(request, marks, window.start)
-    floor = context_start(request)
-    recalled, view = Choice(), View(in_place=[])
-    cut, shortened = window.start, False
-    if floor == 0 and window.start > 0:
-        recalled, window = _recall_beside(request, view, window, marks, asked, carried)
-    marks = replace(marks, extra=recalled.tokens)
-    fresh = window.fresh
-    if size > asked:
-        settled = window.start
-        replay = partial(replay_window, request.timeline, marks, start=settled, after=asked)
-        window, place = replay(stop=size), _place_before(request)
-        fresh = window.fresh
-        if window.start > settled:
-            cut = window.start
-            carried = _carry_over(request, marks, window.start)
-        room = marks.room - (carried.tokens if carried.atoms else 0)
-        then = replay(stop=place) if place > asked else window
-        halvings = _halvings(recalled, window, room - request.timeline.used(window.start, size))
-        left = room - request.timeline.used(then.start, place)
-        before = _halvings(recalled, then, left) if place > asked else 0
-        shortened = place >= asked and halvings != before
-        recalled = _halved(request, view, recalled, halvings)
-    view.quoted, view.gists = recalled.in_block(), recalled.gists()
-    view.certificate = recalled.certificate
-    declared = fresh or shortened or _was_sent_whole(request)
-    if floor == 0 and aside:
-        _put_summary(request, view, marks, cut, aside)
-    view.start = start = max(window.start, floor)
-    declared |= _changed(request, view)
-    if carried.atoms and floor == 0:
-        if _has_room(request, marks, carried, window.start, size):
-            _put_carried(view, carried)
-        else:
-            declared |= _has_room(request, marks, carried, window.start, _place_before(request))
-    return with_forced(request, start, forced, view, declared=declared)
-
-
-def _halvings(recalled: Choice, window: WindowStart, left: int) -> int:
-    """How often what was recalled is halved, so that it fits beside a running turn.
-
-    By halves, since each change makes the provider read the turn anew.
-
-    Args:
-        window: at some step of the turn.
-        left: tokens that are free beside it.
-    """
-    if window.fits or not recalled.tokens:
-        return 0
-    fitting = (h for h in range(_MOST_HALVINGS) if recalled.tokens >> h <= left)
-    return next(fitting, _MOST_HALVINGS)
-
-
-def _halved(request: Request, view: View, recalled: Choice, halvings: int) -> Choice:
-    """The most relevant of what was recalled, in a half of its tokens, a quarter, and so on."""
-    if not halvings:
-        return recalled
-    left = (recalled.tokens >> halvings) - BLOCK_TOKENS if halvings < _MOST_HALVINGS else 0
-    kept: list[Atom] = []
-    scored = view.scored
-    for atom in sorted(recalled.atoms, key=lambda a: -scored.of(a) if scored else 0.0):
-        tokens = request.tokens_of(atom)
-        if tokens <= left:
-            kept.append(atom)
-            left -= tokens
-    part = "part of what was recalled" if kept else "what was recalled"
-    view.recall_reason = f"{part} had to make room for the running turn"
-    if not kept:
-        return Choice()
-    kept.sort(key=lambda a: a.first)
-    return Choice(atoms=tuple(kept), tokens=sum(map(request.tokens_of, kept)) + BLOCK_TOKENS)
-
-
-def _water_marks(request: Request, forced: Sequence[Atom]) -> tuple[WaterMarks, int]:
-    """When to cut and how deep, and the tokens that are set aside for a summary."""
-    room = free_room(request, forced)
-    aside = summary_room(request, room)
-    room -= aside
-    settings = request.settings
-    marks = WaterMarks(
-        room=room,
-        high=settings.high_water,
-        low=settings.low_water,
-        reserve=recall_reserve(request, room),
-        carry=settings.carry_share if room >= LEAST_CACHED_TOKENS else 0.0,
-    )
-    return marks, aside
-
-
-def summary_before_the_first_cut(request: Request) -> SummaryJob | None:
-    """The summary that should be written while the whole chat still fits; None for none yet."""
-    if request.allowed is None or request.advisers.summaries is None:
-        return None
-    marks, aside = _water_marks(request, forced_atoms(request))
-    return due_summary(request, marks, 0, aside, None)
-
-
-def _put_summary(request: Request, view: View, marks: WaterMarks, cut: int, aside: int) -> None:
-    """Show the summary of what lies before a cut, in so many tokens, and see which one is due."""
-    view.carried_before = cut
-    view.summary = shown_summary(request, cut, aside)
-    request.due = due_summary(request, marks, cut, aside, view.summary)
-
-
-def _changed(request: Request, view: View) -> bool:
-    """Whether the newest request is known to have sent another window or another summary.
-
-    So it does after a question for whose sake the window made room, and when a summary came.
-    """
-    now = view.as_sent(len(request.entries))
-    return now is not None and request.transcript.sent.was_otherwise(request.asked_as, now)
-
-
-def _replayed(request: Request, marks: WaterMarks, asked: int) -> WindowStart:
-    """Where the window begins; the replay goes on from the last cut that is known."""
-    known = request.transcript.cuts
-    start, after = known.pop(marks, (0, 0))
-    window = replay_window(request.timeline, marks, start=start, after=after, stop=asked)
-    if window.settled[1] < request.turn_start:
-        start, after = window.settled
-    known[marks] = start, after
-    if len(known) > _CUTS_REMEMBERED:
-        del known[next(iter(known))]
-    return window
-
-
-@dataclass(frozen=True, slots=True)
-class _CarriedOver:
-    """What a cut at ``start`` carries over, and its tokens in the view."""
-
-    start: int = 0
-    atoms: tuple[Atom, ...] = ()
-    tokens: int = 0
-
-
-_NOTHING_CARRIED = _CarriedOver()
-
-
-def _carry_over(request: Request, marks: WaterMarks, start: int) -> _CarriedOver:
-    """What a cut carries over: it follows from the messages before it and the room alone."""
-    atoms = carried_over(request, start, marks.carried(request.timeline, start))
-    if not atoms:
-        return _NOTHING_CARRIED
-    return _CarriedOver(start, tuple(atoms), marks.carried(request.timeline, start))
-
-
-def _has_room(
-    request: Request, marks: WaterMarks, carried: _CarriedOver, start: int, stop: int
-) -> bool:
-    """Whether what is carried over fits beside the window at the request before ``stop``.
-
-    What is recalled plays no part: between cuts it must neither hide nor bring what is carried.
-    """
-    return request.timeline.used(start, max(start, stop)) + carried.tokens <= marks.room
-
-
-def _place_before(request: Request) -> int:
-    """Where the request before this one stopped; 0 if this is the first."""
-    requests = request.timeline.requests
-    place = int(requests.searchsorted(len(request.entries))) - 1
-    return int(requests[place]) if place >= 0 else 0
-
-
-def _put_carried(view: View, carried: _CarriedOver) -> None:
-    """Put what is carried over in the view, but what was recalled as well."""
-    twice = {a.first for a in view.quoted}
-    view.carried = [a for a in carried.atoms if a.first not in twice]
-    view.carried_before = carried.start
-    view.reasons.update((i, CARRY_REASON) for a in view.carried for i in a.indices)
-
-
-def _was_sent_whole(request: Request) -> bool:
-    """Whether the chat fitted whole at the request before this one."""
-    before = _place_before(request)
-    return before > 0 and int(request.timeline.tokens[before]) <= free_room(request, ())
-
-
-def recall_reserve(request: Request, room: int) -> int:
-    """Tokens that the window leaves free, so that recall need not move it."""
-    settings = request.settings
-    if settings.recall == "never" or room < LEAST_CACHED_TOKENS:
-        return 0
-    return min(settings.recall_tokens, int(room * settings.reserve_share))
-
-
-def _recall_beside(
+def recall_beside(
     request: Request,
     view: View,
     window: WindowStart,
     marks: WaterMarks,
-    asked: int,
-    carried: _CarriedOver,
+    carried: CarriedOver,
 ) -> tuple[Choice, WindowStart]:
     """What comes back beside the window; a plain question about far back may shrink the window."""
+    asked = request.first_asked
     seen = [i for a in carried.atoms for i in a.indices]
     alone = window.start >= request.turn_start
     by_values = request.acts_by_tools and (alone or marks.room < LEAST_CACHED_TOKENS)
@@ -21133,6 +20978,209 @@ def _wanted_tokens(request: Request, curve: WorthCurve, marks: WaterMarks, asked
     plenty = curve.tokens_for(settings.recall_worth * curve.within(share))
     most = min(share, int(room * settings.deep_recall_share))
     return min(most, max(plenty, _LEAST_WANTED))
+
+
+def halvings_beside(recalled: Choice, window: WindowStart, left: int) -> int:
+    """How often what was recalled is halved, so that it fits beside a running turn.
+
+    By halves, since each change makes the provider read the turn anew.
+
+    Args:
+        window: at some step of the turn.
+        left: tokens that are free beside it.
+    """
+    if window.fits or not recalled.tokens:
+        return 0
+    fitting = (h for h in range(_MOST_HALVINGS) if recalled.tokens >> h <= left)
+    return next(fitting, _MOST_HALVINGS)
+
+
+def halved(request: Request, view: View, recalled: Choice, halvings: int) -> Choice:
+    """The most relevant of what was recalled, in a half of its tokens, a quarter, and so on."""
+    if not halvings:
+        return recalled
+    left = (recalled.tokens >> halvings) - BLOCK_TOKENS if halvings < _MOST_HALVINGS else 0
+    kept: list[Atom] = []
+    scored = view.scored
+    for atom in sorted(recalled.atoms, key=lambda a: -scored.of(a) if scored else 0.0):
+        tokens = request.tokens_of(atom)
+        if tokens <= left:
+            kept.append(atom)
+            left -= tokens
+    part = "part of what was recalled" if kept else "what was recalled"
+    view.recall_reason = f"{part} had to make room for the running turn"
+    if not kept:
+        return Choice()
+    kept.sort(key=lambda a: a.first)
+    return Choice(atoms=tuple(kept), tokens=sum(map(request.tokens_of, kept)) + BLOCK_TOKENS)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.policies.water_marks: When the window of a request is cut and how deep, and where that puts its start.
+
+_CUTS_REMEMBERED = 8
+
+
+def water_marks(request: Request, forced: Sequence[Atom]) -> tuple[WaterMarks, int]:
+    """When to cut and how deep, and the tokens that are set aside for a summary."""
+    room = free_room(request, forced)
+    aside = summary_room(request, room)
+    room -= aside
+    settings = request.settings
+    marks = WaterMarks(
+        room=room,
+        high=settings.high_water,
+        low=settings.low_water,
+        reserve=recall_reserve(request, room),
+        carry=settings.carry_share if room >= LEAST_CACHED_TOKENS else 0.0,
+    )
+    return marks, aside
+
+
+def recall_reserve(request: Request, room: int) -> int:
+    """Tokens that the window leaves free, so that recall need not move it."""
+    settings = request.settings
+    if settings.recall == "never" or room < LEAST_CACHED_TOKENS:
+        return 0
+    return min(settings.recall_tokens, int(room * settings.reserve_share))
+
+
+def replayed_start(request: Request, marks: WaterMarks, asked: int) -> WindowStart:
+    """Where the window begins; the replay goes on from the last cut that is known."""
+    known = request.transcript.cuts
+    start, after = known.pop(marks, (0, 0))
+    window = replay_window(request.timeline, marks, start=start, after=after, stop=asked)
+    if window.settled[1] < request.turn_start:
+        start, after = window.settled
+    known[marks] = start, after
+    if len(known) > _CUTS_REMEMBERED:
+        del known[next(iter(known))]
+    return window
+
+
+def place_before(request: Request) -> int:
+    """Where the request before this one stopped; 0 if this is the first."""
+    requests = request.timeline.requests
+    place = int(requests.searchsorted(len(request.entries))) - 1
+    return int(requests[place]) if place >= 0 else 0
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.policies.stable: The policy ``stable``: a window that only grows between cuts, and what this question needs.
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What a request sends beside system messages and the turn that it belongs to.
+
+    Attributes:
+        window: where the window begins.
+        cut: where the last cut was made; a summary speaks of what lies before it.
+        carried: what that cut carried over.
+        recalled: what comes back beside the window.
+        shortened: whether what was recalled gives way at this very request.
+    """
+
+    window: WindowStart
+    cut: int
+    carried: CarriedOver
+    recalled: Choice
+    shortened: bool = False
+
+
+def stable_view(request: Request) -> View:
+    """The window that keeps the cache, and what this question needs from before it."""
+    forced = forced_atoms(request)
+    marks, aside = water_marks(request, forced)
+    floor, view = context_start(request), View(in_place=[])
+    sent = _at_first_request(request, view, marks, may_recall=floor == 0)
+    marks = replace(marks, extra=sent.recalled.tokens)
+    if len(request.entries) > request.first_asked:
+        sent = _at_later_request(request, view, marks, sent)
+    view.quoted, view.gists = sent.recalled.in_block(), sent.recalled.gists()
+    view.certificate = sent.recalled.certificate
+    view.start = max(sent.window.start, floor)
+    if floor == 0 and aside:
+        _put_summary(request, view, marks, sent.cut, aside)
+    declared = sent.window.fresh or sent.shortened
+    declared = declared or _was_sent_whole(request) or _changed(request, view)
+    if floor == 0 and sent.carried.atoms:
+        declared |= _put_carried(request, view, marks, sent)
+    return with_forced(request, view.start, forced, view, declared=declared)
+
+
+def _at_first_request(
+    request: Request, view: View, marks: WaterMarks, *, may_recall: bool
+) -> _Sent:
+    """What the first request of the turn sends: the window as it was, and what the question needs.
+
+    Why something comes back, or nothing, is noted in the view.
+    """
+    window = replayed_start(request, marks, request.first_asked)
+    cut = window.start
+    carried = carry_over(request, marks, cut)
+    if not may_recall or cut == 0:
+        return _Sent(window, cut, carried, Choice())
+    recalled, window = recall_beside(request, view, window, marks, carried)
+    return _Sent(window, cut, carried, recalled)
+
+
+def _at_later_request(request: Request, view: View, marks: WaterMarks, first: _Sent) -> _Sent:
+    """What a later request of the turn sends: it may cut again, and what was recalled gives way."""
+    timeline, asked, size = request.timeline, request.first_asked, len(request.entries)
+    settled, before = first.window.start, place_before(request)
+    replay = partial(replay_window, timeline, marks, start=settled, after=asked)
+    window, cut, carried = replay(stop=size), first.cut, first.carried
+    if window.start > settled:
+        cut = window.start
+        carried = carry_over(request, marks, cut)
+    room = marks.room - carried.tokens
+    halvings = halvings_beside(first.recalled, window, room - timeline.used(window.start, size))
+    halvings_before = 0
+    if before > asked:
+        earlier = replay(stop=before)
+        left = room - timeline.used(earlier.start, before)
+        halvings_before = halvings_beside(first.recalled, earlier, left)
+    recalled = halved(request, view, first.recalled, halvings)
+    return _Sent(window, cut, carried, recalled, before >= asked and halvings != halvings_before)
+
+
+def _put_carried(request: Request, view: View, marks: WaterMarks, sent: _Sent) -> bool:
+    """Put what is carried over in the view while there is room; whether it just lost its room."""
+    has_room = partial(has_room_for, request, marks, sent.carried, sent.window.start)
+    if has_room(len(request.entries)):
+        put_carried(view, sent.carried)
+        return False
+    return has_room(place_before(request))
+
+
+def summary_before_the_first_cut(request: Request) -> SummaryJob | None:
+    """The summary that should be written while the whole chat still fits; None for none yet."""
+    if request.allowed is None or request.advisers.summaries is None:
+        return None
+    marks, aside = water_marks(request, forced_atoms(request))
+    return due_summary(request, marks, 0, aside, None)
+
+
+def _put_summary(request: Request, view: View, marks: WaterMarks, cut: int, aside: int) -> None:
+    """Show the summary of what lies before a cut, in so many tokens, and see which one is due."""
+    view.carried_before = cut
+    view.summary = shown_summary(request, cut, aside)
+    request.due = due_summary(request, marks, cut, aside, view.summary)
+
+
+def _changed(request: Request, view: View) -> bool:
+    """Whether the newest request is known to have sent another window or another summary.
+
+    So it does after a question for whose sake the window made room, and when a summary came.
+    """
+    now = view.as_sent(len(request.entries))
+    return now is not None and request.transcript.sent.was_otherwise(request.asked_as, now)
+
+
+def _was_sent_whole(request: Request) -> bool:
+    """Whether the chat fitted whole at the request before this one."""
+    before = place_before(request)
+    return before > 0 and int(request.timeline.tokens[before]) <= free_room(request, ())
 
 
 # --------------------------------------------------------------------------------------------------

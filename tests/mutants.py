@@ -529,20 +529,16 @@ MUTANTS = [
         ("dropped ones are not carried", "and barred.isdisjoint", "and True or barred.isdisjoint"),
         ("pinned ones are not carried", "if kept.isdisjoint(a.indices)", "if True"),
         ("the room for it is kept", "budget - BLOCK_TOKENS, barred", "1 << 30, barred"),
-    ),
-    *mutants_of(
-        "pipeline/policies/stable",
-        ("what is carried is in the view", "_put_carried(view, carried)\n", "pass\n"),
-        (
-            "leaving it out is declared",
-            "declared |= _has_room(",
-            "declared |= False and _has_room(",
-        ),
         (
             "recall does not hide it",
             "+ carried.tokens <= marks.room\n",
             "+ carried.tokens <= marks.room - marks.extra\n",
         ),
+    ),
+    *mutants_of(
+        "pipeline/policies/stable",
+        ("what is carried is in the view", "put_carried(view, sent.carried)\n", "pass\n"),
+        ("leaving it out is declared", "return has_room(", "return False and has_room("),
     ),
     *mutants_of(
         "pipeline/arranging/view",

@@ -8,11 +8,13 @@ for word, until the next cut, and keeps the prompt cache.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom
+from eunoe.pipeline.arranging.view import View
 from eunoe.pipeline.recalling.calling import held_values, known_values
 from eunoe.pipeline.recalling.quoted_block import tokens_as_quoted
 from eunoe.pipeline.request import Request
@@ -20,6 +22,7 @@ from eunoe.stages.quoting import BLOCK_TOKENS, LINE_TOKENS
 from eunoe.stages.selection.greedy import GreedyWalk, run_greedy
 from eunoe.stages.selection.tiers import plain_elements
 from eunoe.stages.selection.value_coverage import ValueObjective
+from eunoe.stages.window import WaterMarks
 
 CARRY_REASON = "carried over the cut: calls may need its values"
 _CARRY_EXPONENT = 0.5
@@ -98,3 +101,41 @@ def _quoted_tokens(request: Request, places: Sequence[int]) -> NDArray[np.int64]
     where = np.array(places, dtype=np.int64)
     own = tokens_as_quoted(request, where, request.transcript.atom_tokens.view()[where])
     return np.asarray(own + np.array(named) + np.array(lines))
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedOver:
+    """What a cut at ``start`` carries over, and its tokens in the view."""
+
+    start: int = 0
+    atoms: tuple[Atom, ...] = ()
+    tokens: int = 0
+
+
+NOTHING_CARRIED = CarriedOver()
+
+
+def carry_over(request: Request, marks: WaterMarks, start: int) -> CarriedOver:
+    """What a cut carries over: it follows from the messages before it and the room alone."""
+    atoms = carried_over(request, start, marks.carried(request.timeline, start))
+    if not atoms:
+        return NOTHING_CARRIED
+    return CarriedOver(start, tuple(atoms), marks.carried(request.timeline, start))
+
+
+def has_room_for(
+    request: Request, marks: WaterMarks, carried: CarriedOver, start: int, stop: int
+) -> bool:
+    """Whether what is carried over fits beside the window at the request before ``stop``.
+
+    What is recalled plays no part: between cuts it must neither hide nor bring what is carried.
+    """
+    return request.timeline.used(start, max(start, stop)) + carried.tokens <= marks.room
+
+
+def put_carried(view: View, carried: CarriedOver) -> None:
+    """Put what is carried over in the view, but what was recalled as well."""
+    twice = {a.first for a in view.quoted}
+    view.carried = [a for a in carried.atoms if a.first not in twice]
+    view.carried_before = carried.start
+    view.reasons.update((i, CARRY_REASON) for a in view.carried for i in a.indices)
