@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 196 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 0df35b7f1c7b1a04b8ad6a34c2f88ba4600cb9a088a3a91ff90074aa318a293c
+# sources sha256 d9d4216d1e5b50e592bc279bee3697fa5d2105fac33bfa9e743a2424fd5504e2
 
 from __future__ import annotations
 
@@ -22562,30 +22562,12 @@ def fit_request(
         expired=late,
         clock=clock,
     )
-    report = result.report
+    report, forecast = _seen_with_the_last(request, views, messages, result, own_prompt)
+    window = find_window(request.body, request.model, request.base)
+    forecast = provider_forecast(forecast, prompt_tokens, factor, window)
     asked = advisers.embedder is not None or advisers.labeller is not None
     due = asked and may_be_cut(report.tokens_before, report.budget)
     counted = report.tokens_after + prompt_tokens
-    forecast = result.forecast.with_left_out(request.earlier.left_out_tokens)
-    outlook = views.follow(
-        request.chat,
-        sent_list(
-            messages,
-            result.placements,
-            report.decisions.sizes,
-            tools=tools,
-            tool_tokens=report.tool_tokens,
-            prompt=own_prompt,
-        ),
-        model_id=model_id,
-        continued=bool(request.earlier.counted),
-    )
-    if outlook.bust is not None:
-        report = replace(report, cache_lost=outlook.bust.describe())
-    if request.chat:  # the first request of it that is known here: no cache is counted on
-        forecast = forecast.with_repeated(outlook.repeated or 0)
-    window = find_window(request.body, request.model, request.base)
-    forecast = provider_forecast(forecast, prompt_tokens, factor, window)
     return FilterOutcome(
         messages=result.conversation.to_openai_messages(),
         report=replace(report, warnings=(*report.warnings, *advisers.faults)),
@@ -22599,6 +22581,38 @@ def fit_request(
         if due or result.due is not None
         else None,
     )
+
+
+def _seen_with_the_last(
+    request: FilterRequest,
+    views: SentLists,
+    messages: Sequence[Mapping[str, Any]],
+    result: OrchestratorResult,
+    own_prompt: str,
+) -> tuple[Report, RequestForecast]:
+    """The report and the forecast, with what the chat's request before tells of a prompt cache.
+
+    Args:
+        messages: what was chosen from.
+        own_prompt: what the host puts in front of every list.
+    """
+    report, model_id = result.report, str(request.body.get("model") or "")
+    sent = sent_list(
+        messages,
+        result.placements,
+        report.decisions.sizes,
+        tools=sent_schemas(request.body) or None,
+        tool_tokens=report.tool_tokens,
+        prompt=own_prompt,
+    )
+    continued = bool(request.earlier.counted)
+    outlook = views.follow(request.chat, sent, model_id=model_id, continued=continued)
+    if outlook.bust is not None:
+        report = replace(report, cache_lost=outlook.bust.describe())
+    forecast = result.forecast.with_left_out(request.earlier.left_out_tokens)
+    if request.chat:  # the first request of it that is known here: no cache is counted on
+        forecast = forecast.with_repeated(outlook.repeated or 0)
+    return report, forecast
 
 
 def _finish(
