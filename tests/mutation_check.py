@@ -40,7 +40,7 @@ TABLES = {
     "clipping": [f"{STAGES}/test_clipping.py"],
     "graphemes": [f"{STAGES}/test_clipping.py"],
     "own_servers": [f"{STAGES}/test_own_servers.py", *_pipes("call_ids")],
-    "view": _pipes("mending", "carrying", "late_results"),
+    "view": _pipes("mending", "carrying", "late_results", "fates"),
     "continuity": _pipes("continuity"),
     "nesting": ["tests/core/domain/test_nesting.py"],
     "checking": ["tests/core/domain/test_checking.py"],
