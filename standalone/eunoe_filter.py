@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 196 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 d9d4216d1e5b50e592bc279bee3697fa5d2105fac33bfa9e743a2424fd5504e2
+# sources sha256 70ce43eed2ec90323a1133bb7732eaa51876242cd8a2a0665d29099766e28c3c
 
 from __future__ import annotations
 
@@ -18479,7 +18479,10 @@ def whole_view(request: Request) -> View:
 _ELIDED = "[result elided to save room; {tokens} tokens. Call the tool again if it is needed.]"
 _NOT_SHOWN = "[pictures elided to save room; {tokens} tokens. Call the tool again to see them.]"
 _PICTURES_REASON = "pictures of an older result of the running turn, elided to save room"
+_CLIPPED = "larger than the budget; its middle was cut out"
 _LEAST_CLIP_TOKENS = 24
+_SHORT_TOKENS = 40
+"""Results of so many tokens are left as they are: a clip, with its mark, is no shorter."""
 
 
 def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overrun | None]:
@@ -18507,8 +18510,8 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
                 return view, built, None
     if on_overflow == "truncate":
         built = _leave_out_steps(request, view, built, reasoning_too=True)
-        if built.tokens > allowed:
-            built = _clip_question(request, view, built)
+        for clip in (_clip_question, _clip_merged):
+            built = clip(request, view, built) if built.tokens > allowed else built
         if built.tokens <= allowed:
             return view, built, None
     if on_overflow == "raise":
@@ -18548,7 +18551,7 @@ def _clip_quoted(request: Request, view: View, atom: Atom) -> Built:
         clipped = clip_text(text, max(_LEAST_CLIP_TOKENS, count(text) - excess - 4), count)
         if clipped is not None and len(clipped) < len(text):
             view.gists[i], view.truncated = clipped, True
-            view.reasons[i] = "larger than the budget; its middle was cut out"
+            view.reasons[i] = _CLIPPED
             built = build_view(request, view)
     return built
 
@@ -18711,7 +18714,7 @@ def _clip_results(request: Request, view: View, built: Built) -> Built:
             excess, freed = built.tokens - (request.allowed or 0), 0
         if excess <= 0:
             break
-        if i in view.shortened and view.shortened[i][1] is Fate.STUB:
+        if size <= _SHORT_TOKENS or (i in view.shortened and view.shortened[i][1] is Fate.STUB):
             continue
         freed += _clip_one(request, view, i, max(_LEAST_CLIP_TOKENS, size - 8 - excess + freed))
     return build_view(request, view) if freed else built
@@ -18734,16 +18737,44 @@ def _clip_question(request: Request, view: View, built: Built) -> Built:
     return build_view(request, view) if clipped else built
 
 
+def _clip_merged(request: Request, view: View, built: Built) -> Built:
+    """Clip the message that holds the question and what had to be merged with it, all in one."""
+    holders = (k for k, s in enumerate(built.slots) if request.question in s.parts)
+    place = next((k for k in holders if len(built.slots[k].parts) > 1), None)
+    if place is None:
+        return built
+    slot, count = built.slots[place], request.counter.count
+    text = slot.message.text
+    target = count(text) - (built.tokens - (request.allowed or 0)) - 4
+    clipped = _clipped(text, target, count) if target > 4 else None
+    if clipped is None:
+        return built
+    raw = shortened_raw(slot.raw, clipped, Fate.GIST)
+    fates = dict.fromkeys(slot.parts, Fate.GIST) | dict(slot.fates)
+    short = replace(slot, raw=raw, message=request.read(raw), changed=True, fates=fates)
+    slots = [*built.slots[:place], replace(short, most_tokens=None), *built.slots[place + 1 :]]
+    view.reasons.update(dict.fromkeys(slot.parts, _CLIPPED))
+    view.truncated = True
+    tokens = request.count([s.raw for s in slots]) + LIST_TOKENS
+    return replace(built, slots=slots, tokens=tokens)
+
+
 def _clip_one(request: Request, view: View, i: int, target: int) -> int:
     """Clip one message to so many tokens; the tokens that this frees, 0 if it cannot be clipped."""
     text, count = request.messages[i].text, request.counter.count
-    clipped = clip_sources(text, target, count) or clip_text(text, target, count)
-    if clipped is None or len(clipped) >= len(text):
+    clipped = _clipped(text, target, count)
+    if clipped is None:
         return 0
     view.shortened[i] = (clipped, Fate.GIST)
-    view.reasons[i] = "larger than the budget; its middle was cut out"
+    view.reasons[i] = _CLIPPED
     view.truncated = True
     return max(1, count(text) - count(clipped))
+
+
+def _clipped(text: str, target: int, count: Callable[[str], int]) -> str | None:
+    """A text clipped to so many tokens, quoted sources in it first; None if it gets no shorter."""
+    clipped = clip_sources(text, target, count) or clip_text(text, target, count)
+    return clipped if clipped is not None and len(clipped) < len(text) else None
 
 
 # --------------------------------------------------------------------------------------------------

@@ -495,8 +495,8 @@ MUTANTS = [
         ("keep keeps", 'if on_overflow != "keep":', "if True:"),
         (
             "stubs are not clipped",
-            "if i in view.shortened and view.shortened[i][1] is Fate.STUB:",
-            "if False:",
+            "or (i in view.shortened and view.shortened[i][1] is Fate.STUB):",
+            "or False:",
         ),
         ("the largest result first", "key=lambda x: (-x[0], x[1]),", "key=lambda x: x[1],"),
         (

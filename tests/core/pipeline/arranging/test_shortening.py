@@ -256,3 +256,24 @@ def test_where_roles_alternate_the_task_stays_before_the_pictures(profile):
     assert text.endswith("and now?")
     assert text.count("tool: saved") == 4
     assert text.count("<recalled") == 1
+
+
+@pytest.mark.parametrize("profile", ["mistral", "template"])
+@pytest.mark.parametrize("budget", range(700, 920, 15))
+def test_what_was_merged_with_the_question_is_clipped_with_it(profile, budget):
+    """Steps that can only be quoted there take room that the question alone cannot give back."""
+    asked = user("look at the harbour and say what stands there")
+    chat = [asked, *pictures(1, shown=True, said="the mast says 5432")]
+    once = ask(chat, budget, profile, on_overflow="truncate")
+    sent = sent_by(once)
+    assert sent_by(ask(sent, budget, profile, on_overflow="truncate")) == sent
+    assert (once.report.infeasible is None) is (count_list(sent) <= budget)
+    assert once.report.infeasible is None or budget < 790
+    assert sent[-1]["content"][-1] == image()
+
+
+@pytest.mark.parametrize("budget", range(1, 60, 7))
+def test_a_result_that_is_as_short_as_can_be_is_not_clipped_again(budget):
+    chat = [user("look"), calling("a"), result("a", "harbour cluster " * 300)]
+    once = sent_by(ask(chat, budget, on_overflow="truncate"))
+    assert sent_by(ask(once, budget, on_overflow="truncate")) == once
