@@ -31,10 +31,9 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
     """The current turn alone, shortened until it fits.
 
     Finished results of the running loop become stubs, the oldest first, pictures and all; then
-    results are clipped;
-    then the oldest finished steps are left out; then, if ``on_overflow`` is ``truncate``, steps
-    that hold reasoning too, and the user's own message is clipped. The task and the newest step
-    stay.
+    results are clipped; then the oldest finished steps are left out; then, if ``on_overflow`` is
+    ``truncate``, steps that hold reasoning too, and the user's own message is clipped, with what
+    was merged with it if need be. The task and the newest step stay.
 
     Raises:
         BudgetError: it cannot fit and ``on_overflow`` is ``raise``.
@@ -293,8 +292,9 @@ def _clip_merged(request: Request, view: View, built: Built) -> Built:
         return built
     raw = shortened_raw(slot.raw, clipped, Fate.GIST)
     fates = dict.fromkeys(slot.parts, Fate.GIST) | dict(slot.fates)
-    short = replace(slot, raw=raw, message=request.read(raw), changed=True, fates=fates)
-    slots = [*built.slots[:place], replace(short, most_tokens=None), *built.slots[place + 1 :]]
+    message = request.read(raw)
+    short = replace(slot, raw=raw, message=message, changed=True, fates=fates, most_tokens=None)
+    slots = [*built.slots[:place], short, *built.slots[place + 1 :]]
     view.reasons.update(dict.fromkeys(slot.parts, _CLIPPED))
     view.truncated = True
     tokens = request.count([s.raw for s in slots]) + LIST_TOKENS
