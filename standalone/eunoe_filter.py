@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 196 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 3d4c6ad56a71f360365a86c5cf399adffa0532149a6a9a24b3f7fce74da3ed06
+# sources sha256 3251b0980e59d83693493ad0432c5e9a25b07ac1cafd82245bb026b15f1aeb4c
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from collections.abc import (
     Sequence,
 )
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
 from enum import IntEnum, StrEnum
@@ -13707,6 +13707,15 @@ class StageClock:
         self._last = now
 
 
+@contextmanager
+def faults_of_observer() -> Iterator[None]:
+    """What fails while an observer is told is logged by its class, and goes no further."""
+    try:
+        yield
+    except Exception as error:
+        logger.warning("the observer failed: %s", type(error).__name__)
+
+
 class ObserverDesk:
     """Makes the event of each request and hands it over. Safe across threads.
 
@@ -13740,15 +13749,13 @@ class ObserverDesk:
             session_id: the chat; what was sent before is known of chats with a name alone.
             milliseconds: that each stage took.
         """
-        try:
+        with faults_of_observer():
             lost = cache_lost(self._lists, result, given, tools, model_id, session_id)
             report = replace(result.report, cache_lost=lost)
             event = request_event(
                 result, report, given, self._prices, model_id, session_id, milliseconds or {}
             )
             self.observer.observe(event)
-        except Exception as error:
-            logger.warning("the observer failed: %s", type(error).__name__)
 
 
 def request_event(
@@ -23350,17 +23357,14 @@ class FilterWatch:
         observer = self.observer(valves)
         if observer is None:
             return
-        try:
+        with faults_of_observer():
             made = event(uuid.uuid4().hex, OBSERVED_SOURCE)
             observer.observe(made)
-        except Exception as error:
-            logger.warning("the observer failed: %s", type(error).__name__)
-            return
-        with self._lock:
-            steps = self._turns.pop(turn, [])
-            self._turns[turn] = [*steps[1 - _STEPS_OBSERVED :], made]
-            if len(self._turns) > _TURNS_OBSERVED:
-                self._turns.popitem(last=False)
+            with self._lock:
+                steps = self._turns.pop(turn, [])
+                self._turns[turn] = [*steps[1 - _STEPS_OBSERVED :], made]
+                if len(self._turns) > _TURNS_OBSERVED:
+                    self._turns.popitem(last=False)
 
     def answered(self, valves: FilterValves, turn: str, entry: Ledger) -> None:
         """A turn is answered; ``entry`` is its ledger."""
@@ -23369,22 +23373,17 @@ class FilterWatch:
         observer = self.observer(valves)
         if observer is None or not steps or not entry.total.sent.requests:
             return
-        try:
+        with faults_of_observer():
             for step in steps[:-1]:
                 observer.observe(replace(step, ledger={}))
             observer.observe(replace(steps[-1], ledger=entry.flat()))
-        except Exception as error:
-            logger.warning("the observer failed: %s", type(error).__name__)
 
     def failed(self, valves: FilterValves, said: str, model_id: str, chat: str) -> None:
         """A request got no report; ``said`` is what became of it, without text of the chat."""
         observer = self.observer(valves)
-        if observer is None:
-            return
-        try:
-            observer.observe(failed_event(said, model_id, chat, OBSERVED_SOURCE))
-        except Exception as error:
-            logger.warning("the observer failed: %s", type(error).__name__)
+        if observer is not None:
+            with faults_of_observer():
+                observer.observe(failed_event(said, model_id, chat, OBSERVED_SOURCE))
 
 
 # --------------------------------------------------------------------------------------------------

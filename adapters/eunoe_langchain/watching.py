@@ -10,8 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from eunoe import Observer, OrchestratorResult, Report, SettingsError
-from eunoe.domain.log import logger
-from eunoe.pipeline.accounts.observing import cache_lost, request_event
+from eunoe.pipeline.accounts.observing import cache_lost, faults_of_observer, request_event
 from eunoe.pipeline.accounts.sent_lists import SentLists
 from eunoe.stages.accounting.list_prices import list_prices
 
@@ -70,7 +69,7 @@ def watched_report(
         model_id: the model.
         milliseconds: that planning took.
     """
-    try:
+    with faults_of_observer():
         lost = cache_lost(
             _sent_lists,
             result,
@@ -95,6 +94,4 @@ def watched_report(
                     source="LangChain",
                 )
             )
-    except Exception as error:
-        logger.warning("the observer failed: %s", type(error).__name__)
     return report

@@ -11,7 +11,7 @@ from dataclasses import replace
 from eunoe.domain.event import RequestEvent
 from eunoe.domain.log import logger
 from eunoe.domain.ports import Observer
-from eunoe.pipeline.accounts.observing import failed_event
+from eunoe.pipeline.accounts.observing import failed_event, faults_of_observer
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe_backends.remote_observer import RemoteObserver
 from eunoe_openwebui.valves import FilterValves, unless_none
@@ -62,17 +62,14 @@ class FilterWatch:
         observer = self.observer(valves)
         if observer is None:
             return
-        try:
+        with faults_of_observer():
             made = event(uuid.uuid4().hex, OBSERVED_SOURCE)
             observer.observe(made)
-        except Exception as error:
-            logger.warning("the observer failed: %s", type(error).__name__)
-            return
-        with self._lock:
-            steps = self._turns.pop(turn, [])
-            self._turns[turn] = [*steps[1 - _STEPS_OBSERVED :], made]
-            if len(self._turns) > _TURNS_OBSERVED:
-                self._turns.popitem(last=False)
+            with self._lock:
+                steps = self._turns.pop(turn, [])
+                self._turns[turn] = [*steps[1 - _STEPS_OBSERVED :], made]
+                if len(self._turns) > _TURNS_OBSERVED:
+                    self._turns.popitem(last=False)
 
     def answered(self, valves: FilterValves, turn: str, entry: Ledger) -> None:
         """A turn is answered; ``entry`` is its ledger."""
@@ -81,19 +78,14 @@ class FilterWatch:
         observer = self.observer(valves)
         if observer is None or not steps or not entry.total.sent.requests:
             return
-        try:
+        with faults_of_observer():
             for step in steps[:-1]:
                 observer.observe(replace(step, ledger={}))
             observer.observe(replace(steps[-1], ledger=entry.flat()))
-        except Exception as error:
-            logger.warning("the observer failed: %s", type(error).__name__)
 
     def failed(self, valves: FilterValves, said: str, model_id: str, chat: str) -> None:
         """A request got no report; ``said`` is what became of it, without text of the chat."""
         observer = self.observer(valves)
-        if observer is None:
-            return
-        try:
-            observer.observe(failed_event(said, model_id, chat, OBSERVED_SOURCE))
-        except Exception as error:
-            logger.warning("the observer failed: %s", type(error).__name__)
+        if observer is not None:
+            with faults_of_observer():
+                observer.observe(failed_event(said, model_id, chat, OBSERVED_SOURCE))

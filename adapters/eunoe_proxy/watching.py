@@ -12,10 +12,9 @@ from typing import Any
 
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.event import RequestEvent
-from eunoe.domain.log import logger
 from eunoe.domain.ports import Observer
 from eunoe.domain.report import Report
-from eunoe.pipeline.accounts.observing import failed_event, request_event
+from eunoe.pipeline.accounts.observing import failed_event, faults_of_observer, request_event
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.accounting.ledger import Ledger
@@ -133,7 +132,7 @@ class ProxyWatch:
         report = request.report
         if said:
             report = replace(report, warnings=(*report.warnings, said))
-        try:
+        with faults_of_observer():
             event = request_event(
                 request.result,
                 report,
@@ -147,18 +146,13 @@ class ProxyWatch:
                 key=request.key,
                 source=_SOURCE,
             )
-        except Exception as error:
-            logger.warning("the observer failed: %s", type(error).__name__)
-            return
-        with self._telling:  # the two may be told in different threads, the answer first
-            if seconds is not None:
-                request.over.set()
-            elif request.over.is_set():
-                return
-            self._hand_over(event)
+            with self._telling:  # the two may be told in different threads, the answer first
+                if seconds is not None:
+                    request.over.set()
+                elif request.over.is_set():
+                    return
+                self._hand_over(event)
 
     def _hand_over(self, event: RequestEvent) -> None:
-        try:
+        with faults_of_observer():
             self._observer.observe(event)
-        except Exception as error:
-            logger.warning("the observer failed: %s", type(error).__name__)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +40,15 @@ class StageClock:
         taken = 1000 * (now - self._last)
         self.milliseconds[stage] = self.milliseconds.get(stage, 0.0) + taken
         self._last = now
+
+
+@contextmanager
+def faults_of_observer() -> Iterator[None]:
+    """What fails while an observer is told is logged by its class, and goes no further."""
+    try:
+        yield
+    except Exception as error:
+        logger.warning("the observer failed: %s", type(error).__name__)
 
 
 class ObserverDesk:
@@ -74,15 +84,13 @@ class ObserverDesk:
             session_id: the chat; what was sent before is known of chats with a name alone.
             milliseconds: that each stage took.
         """
-        try:
+        with faults_of_observer():
             lost = cache_lost(self._lists, result, given, tools, model_id, session_id)
             report = replace(result.report, cache_lost=lost)
             event = request_event(
                 result, report, given, self._prices, model_id, session_id, milliseconds or {}
             )
             self.observer.observe(event)
-        except Exception as error:
-            logger.warning("the observer failed: %s", type(error).__name__)
 
 
 def request_event(
