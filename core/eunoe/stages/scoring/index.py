@@ -304,16 +304,13 @@ class RelevanceIndex:
         if start == len(self):
             return
         more = len(self) - start
-        length = np.frombuffer(self._length, np.int32, more, 4 * start).astype(np.float64)
         flags = np.frombuffer(self._flags, np.int32, more, 4 * start)
-        self._grown.extend(
-            {
-                "terms": length,
-                "norm": length_norm(length, s.k1, s.b, s.mean_length),
-                "novel": w.novel * np.log1p(self._postings.fresh(start)),
-                "standing": w.standing * ((flags & _INDEX_FLAG_STANDING) != 0),
-                "first_person": w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0),
-                "length": w.length * np.log(np.frombuffer(self._tokens, np.int32, more, 4 * start)),
-                "tool": w.tool * (np.frombuffer(self._role, np.int8, more, start) == 3),
-            }
-        )
+        tokens = np.frombuffer(self._tokens, np.int32, more, 4 * start)
+        terms, norm, novel, standing, first_person, length, tool = self._grown.append(more)
+        terms[:] = np.frombuffer(self._length, np.int32, more, 4 * start)
+        norm[:] = length_norm(terms, s.k1, s.b, s.mean_length)
+        novel[:] = w.novel * np.log1p(self._postings.fresh(start))
+        standing[:] = w.standing * ((flags & _INDEX_FLAG_STANDING) != 0)
+        first_person[:] = w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0)
+        length[:] = w.length * np.log(tokens)
+        tool[:] = w.tool * (np.frombuffer(self._role, np.int8, more, start) == 3)

@@ -113,17 +113,33 @@ class TermPostings:
     def rare(self, terms: Sequence[str], most: int) -> list[str]:
         """Those of some terms (no labels) that 2 to `most` of all messages hold, in order."""
         self._sort_places()
-        known = [(t, n) for t in dict.fromkeys(terms) if (n := self._numbers.get(t)) is not None]
-        return [term for term, number in known if 2 <= self._many(number) <= most]
+        later, size = self._later, self._starts.size
+        rare: list[str] = []
+        for term in dict.fromkeys(terms):
+            number = self._numbers.get(term)
+            if number is None:
+                continue
+            many = len(later[number]) if number in later else 0
+            if number + 1 < size:
+                many += self._starts.item(number + 1) - self._starts.item(number)
+            if 2 <= many <= most:
+                rare.append(term)
+        return rare
 
     def gather(self, terms: Sequence[str], upto: int) -> TermHits:
         """The holders of several terms among the messages below `upto`, in one look."""
+        self._sort_places()
         end, runs, ends = self._ends[upto - 1] if upto else 0, [_NO_PLACES], []
         several, size = False, 0
         for term in terms:
             members = concept_members(term)
-            found = self._places(self.numbers_of(members or (term,)), end)
-            several = several or bool(members)
+            if members:
+                several, found = True, self._places(self.numbers_of(members))
+            else:
+                number = self._numbers.get(term)
+                found = _NO_PLACES if number is None else self._places_of(number)
+            if end < self._placed:
+                found = found[: found.searchsorted(end)]
             runs.append(found)
             size += found.size
             ends.append(size)
@@ -152,31 +168,24 @@ class TermPostings:
 
     def uses_of(self, numbers: Sequence[int], upto: int) -> TermUses:
         """All holders below `upto` of the terms with some numbers, ascending by message."""
-        return self._uses(self._places(numbers, self._ends[upto - 1] if upto else 0))
-
-    def _places(self, numbers: Sequence[int], end: int) -> NDArray[np.int32]:
-        """Places below `end` of the postings of some terms, ascending."""
         self._sort_places()
-        starts, later = self._starts, self._later
-        runs = [
-            self._sorted[starts.item(number) : starts.item(number + 1)]
-            for number in numbers
-            if number + 1 < starts.size
-        ]
-        new = [place for number in numbers for place in later.get(number, ())]
-        if new or not runs:
-            runs.append(np.array(new, dtype=np.int32))
-        places = np.concatenate(runs) if len(runs) > 1 else runs[0]
-        if len(numbers) > 1:
-            places = np.sort(places)
-        return places if end == self._placed else places[: places.searchsorted(end)]
+        places, end = self._places(numbers), self._ends[upto - 1] if upto else 0
+        return self._uses(places if end == self._placed else places[: places.searchsorted(end)])
 
-    def _many(self, number: int) -> int:
-        """How many of all messages hold the term of a number."""
-        many, starts = len(self._later.get(number, ())), self._starts
+    def _places(self, numbers: Sequence[int]) -> NDArray[np.int32]:
+        """Places of the postings of some terms, ascending; sorted places are at hand."""
+        places = np.concatenate([_NO_PLACES, *map(self._places_of, numbers)])
+        places.sort()
+        return places
+
+    def _places_of(self, number: int) -> NDArray[np.int32]:
+        """Places of the postings of one term, ascending; sorted places are at hand."""
+        starts, places = self._starts, _NO_PLACES
         if number + 1 < starts.size:
-            many += starts.item(number + 1) - starts.item(number)
-        return many
+            places = self._sorted[starts.item(number) : starts.item(number + 1)]
+        if number not in self._later:
+            return places
+        return np.concatenate([places, np.array(self._later[number], dtype=np.int32)])
 
     def _sort_places(self) -> None:
         """Sort the places by term; a few later ones are kept beside them."""
