@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 196 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 3251b0980e59d83693493ad0432c5e9a25b07ac1cafd82245bb026b15f1aeb4c
+# Made of 197 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 d83d7886f6a3897e9da1b1b5b27830e2679414a8296436635bf548091693c571
 
 from __future__ import annotations
 
@@ -62,11 +62,21 @@ from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache, partial
 from hashlib import blake2b
-from itertools import accumulate, compress, count, groupby, islice, pairwise, repeat, takewhile
+from itertools import (
+    accumulate,
+    chain,
+    compress,
+    count,
+    groupby,
+    islice,
+    pairwise,
+    repeat,
+    takewhile,
+)
 from json import dumps
 from json.encoder import encode_basestring, encode_basestring_ascii
 from math import isfinite, log, sqrt
-from operator import mul
+from operator import attrgetter, mul
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, overload
@@ -871,6 +881,10 @@ class Atom(NamedTuple):
     system: bool = False
     unanswered: tuple[str | None, ...] = ()
     broken: str = ""
+
+
+first_place = attrgetter("first")
+"""The first of the atom's messages in the input, by which atoms are in order of time."""
 
 
 def place_in_list(atom: Atom) -> int:
@@ -4095,6 +4109,27 @@ class Quotation(NamedTuple):
     excerpt: bool = False
 
 
+class QuotedMessage(NamedTuple):
+    """A message as a block shows it.
+
+    Attributes:
+        turn: its turn, from 0; its number is left out where it stands before in the block.
+        line: the rest of its line; empty if it has no words.
+        most_tokens: of the line, at most.
+    """
+
+    turn: int
+    line: str
+    most_tokens: int
+
+
+def quoted_line(quotation: Quotation) -> str:
+    """What stands in a block of one message, behind the number of its turn."""
+    _, speaker, text, excerpt = quotation
+    name = " ".join(defuse(speaker).split())
+    return f"{name}{' (excerpt)' if excerpt else ''}: {defuse(text)}"
+
+
 def spoken_text(message: Message) -> str:
     """What a message says, calls and pictures in words, for a quotation."""
     if not (message.calls or message.media):
@@ -4106,6 +4141,12 @@ def spoken_text(message: Message) -> str:
 
 
 def quote_block(quotations: Sequence[Quotation], *, in_order: bool = True) -> str:
+    """The block for some messages; see ``block_of_messages``."""
+    quoted = [QuotedMessage(q.turn, quoted_line(q), 0) for q in quotations]
+    return block_of_messages(quoted, in_order=in_order)
+
+
+def block_of_messages(quoted: Sequence[QuotedMessage], *, in_order: bool = True) -> str:
     """The block for some messages, oldest first.
 
     The number of a turn stands once; where one is left out, the numbers tell. Turns count from 1,
@@ -4115,15 +4156,13 @@ def quote_block(quotations: Sequence[Quotation], *, in_order: bool = True) -> st
         in_order: False if they are not in order of time; then every line has its number, and the
             head says so.
     """
-    lines = [BLOCK_HEAD if in_order else BLOCK_HEAD_UNORDERED]
+    block = [BLOCK_HEAD if in_order else BLOCK_HEAD_UNORDERED]
     before: int | None = None
-    names = {name: " ".join(defuse(name).split()) for name in {q.speaker for q in quotations}}
-    for turn, speaker, text, excerpt in quotations:
-        mark = "" if in_order and turn == before else f"{turn + 1} "
-        shortened = " (excerpt)" if excerpt else ""
-        lines.append(f"{mark}{names[speaker]}{shortened}: {defuse(text)}")
+    for turn, line, _ in quoted:
+        block.append(line if in_order and turn == before else f"{turn + 1} {line}")
         before = turn
-    return "\n".join([*lines, BLOCK_FOOT])
+    block.append(BLOCK_FOOT)
+    return "\n".join(block)
 
 
 def summary_block(text: str) -> str:
@@ -4624,17 +4663,33 @@ class TermPostings:
     def rare(self, terms: Sequence[str], most: int) -> list[str]:
         """Those of some terms (no labels) that 2 to `most` of all messages hold, in order."""
         self._sort_places()
-        known = [(t, n) for t in dict.fromkeys(terms) if (n := self._numbers.get(t)) is not None]
-        return [term for term, number in known if 2 <= self._many(number) <= most]
+        later, size = self._later, self._starts.size
+        rare: list[str] = []
+        for term in dict.fromkeys(terms):
+            number = self._numbers.get(term)
+            if number is None:
+                continue
+            many = len(later[number]) if number in later else 0
+            if number + 1 < size:
+                many += self._starts.item(number + 1) - self._starts.item(number)
+            if 2 <= many <= most:
+                rare.append(term)
+        return rare
 
     def gather(self, terms: Sequence[str], upto: int) -> TermHits:
         """The holders of several terms among the messages below `upto`, in one look."""
+        self._sort_places()
         end, runs, ends = self._ends[upto - 1] if upto else 0, [_NO_PLACES], []
         several, size = False, 0
         for term in terms:
             members = concept_members(term)
-            found = self._places(self.numbers_of(members or (term,)), end)
-            several = several or bool(members)
+            if members:
+                several, found = True, self._places(self.numbers_of(members))
+            else:
+                number = self._numbers.get(term)
+                found = _NO_PLACES if number is None else self._places_of(number)
+            if end < self._placed:
+                found = found[: found.searchsorted(end)]
             runs.append(found)
             size += found.size
             ends.append(size)
@@ -4663,31 +4718,24 @@ class TermPostings:
 
     def uses_of(self, numbers: Sequence[int], upto: int) -> TermUses:
         """All holders below `upto` of the terms with some numbers, ascending by message."""
-        return self._uses(self._places(numbers, self._ends[upto - 1] if upto else 0))
-
-    def _places(self, numbers: Sequence[int], end: int) -> NDArray[np.int32]:
-        """Places below `end` of the postings of some terms, ascending."""
         self._sort_places()
-        starts, later = self._starts, self._later
-        runs = [
-            self._sorted[starts.item(number) : starts.item(number + 1)]
-            for number in numbers
-            if number + 1 < starts.size
-        ]
-        new = [place for number in numbers for place in later.get(number, ())]
-        if new or not runs:
-            runs.append(np.array(new, dtype=np.int32))
-        places = np.concatenate(runs) if len(runs) > 1 else runs[0]
-        if len(numbers) > 1:
-            places = np.sort(places)
-        return places if end == self._placed else places[: places.searchsorted(end)]
+        places, end = self._places(numbers), self._ends[upto - 1] if upto else 0
+        return self._uses(places if end == self._placed else places[: places.searchsorted(end)])
 
-    def _many(self, number: int) -> int:
-        """How many of all messages hold the term of a number."""
-        many, starts = len(self._later.get(number, ())), self._starts
+    def _places(self, numbers: Sequence[int]) -> NDArray[np.int32]:
+        """Places of the postings of some terms, ascending; sorted places are at hand."""
+        places = np.concatenate([_NO_PLACES, *map(self._places_of, numbers)])
+        places.sort()
+        return places
+
+    def _places_of(self, number: int) -> NDArray[np.int32]:
+        """Places of the postings of one term, ascending; sorted places are at hand."""
+        starts, places = self._starts, _NO_PLACES
         if number + 1 < starts.size:
-            many += starts.item(number + 1) - starts.item(number)
-        return many
+            places = self._sorted[starts.item(number) : starts.item(number + 1)]
+        if number not in self._later:
+            return places
+        return np.concatenate([places, np.array(self._later[number], dtype=np.int32)])
 
     def _sort_places(self) -> None:
         """Sort the places by term; a few later ones are kept beside them."""
@@ -5245,28 +5293,25 @@ class GrownColumns:
     def __init__(self, *names: str) -> None:
         self._row = {name: row for row, name in enumerate(names)}
         self._grid = np.zeros((len(names), 0))
+        self._shown = self._grid
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
-    def extend(self, values: Mapping[str, NDArray[np.float64]]) -> None:
-        """Append values, as many to each column; columns that are not named get zeros."""
-        more = max(map(len, values.values()), default=0)
-        size = self._size + more
-        if size > self._grid.shape[1]:
-            grid = np.zeros((len(self._row), max(64, size, self._size * 3 // 2)))
-            grid[:, : self._size] = self._grid[:, : self._size]
-            self._grid = grid
-        for name, column in values.items():
-            self._grid[self._row[name], self._size : size] = column
-        self._size = size
+    def append(self, more: int) -> NDArray[np.float64]:
+        """Append so many zeros to each column; shape (columns, more), to be written to at once."""
+        start, self._size = self._size, self._size + more
+        if self._size > self._grid.shape[1]:
+            grid = np.zeros((len(self._row), max(64, self._size, start * 3 // 2)))
+            grid[:, :start] = self._grid[:, :start]
+            self._grid, self._shown = grid, grid.view()
+            self._shown.flags.writeable = False
+        return self._grid[:, start : self._size]
 
     def column(self, name: str, upto: int) -> NDArray[np.float64]:
         """The first values of a column, shape (upto,); not to be written to."""
-        view = self._grid[self._row[name], :upto]
-        view.flags.writeable = False
-        return view
+        return self._shown[self._row[name], :upto]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -5825,19 +5870,16 @@ class RelevanceIndex:
         if start == len(self):
             return
         more = len(self) - start
-        length = np.frombuffer(self._length, np.int32, more, 4 * start).astype(np.float64)
         flags = np.frombuffer(self._flags, np.int32, more, 4 * start)
-        self._grown.extend(
-            {
-                "terms": length,
-                "norm": length_norm(length, s.k1, s.b, s.mean_length),
-                "novel": w.novel * np.log1p(self._postings.fresh(start)),
-                "standing": w.standing * ((flags & _INDEX_FLAG_STANDING) != 0),
-                "first_person": w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0),
-                "length": w.length * np.log(np.frombuffer(self._tokens, np.int32, more, 4 * start)),
-                "tool": w.tool * (np.frombuffer(self._role, np.int8, more, start) == 3),
-            }
-        )
+        tokens = np.frombuffer(self._tokens, np.int32, more, 4 * start)
+        terms, norm, novel, standing, first_person, length, tool = self._grown.append(more)
+        terms[:] = np.frombuffer(self._length, np.int32, more, 4 * start)
+        norm[:] = length_norm(terms, s.k1, s.b, s.mean_length)
+        novel[:] = w.novel * np.log1p(self._postings.fresh(start))
+        standing[:] = w.standing * ((flags & _INDEX_FLAG_STANDING) != 0)
+        first_person[:] = w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0)
+        length[:] = w.length * np.log(tokens)
+        tool[:] = w.tool * (np.frombuffer(self._role, np.int8, more, start) == 3)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -6324,7 +6366,7 @@ class Transcript(Grown):
         carried: what the last few cuts carried over, by cut; worked out once for each.
         quoted_tokens: what an atom takes in a quotation, by its place, for those of which it leaves
             something out; None until it is asked for.
-        quotations: what a quoted block says of a message, by place, for those that were quoted.
+        quoted: messages that were quoted, by place.
         cuts: the last cut in the finished turns that a replay came to, for a few water marks: where
             the window began, and the request before which it was made.
     """
@@ -6355,7 +6397,7 @@ class Transcript(Grown):
         self.thinking_mode = False
         self.tool_flow_before = GrowingColumn([0])
         self.carried: dict[object, tuple[int, ...]] = {}
-        self.quotations: dict[int, Quotation] = {}
+        self.quoted: dict[int, QuotedMessage] = {}
         self.cuts: dict[WaterMarks, tuple[int, int]] = {}
         self.values = ValueRows()
         self.summary_chain: list[bytes] = []
@@ -16194,7 +16236,8 @@ def put_block(
         shown: parts that stand behind the block, such as pictures of what is quoted.
         question: place of the question in the input; None puts the block at the end of the head.
     """
-    place = next((k for k, s in enumerate(slots) if s.index == question), None)
+    behind = range(len(slots) - 1, -1, -1)  # the question stands near the end
+    place = next((k for k in behind if slots[k].index == question), None)
     if question is None or place is None:
         place = next((k for k, s in enumerate(slots) if not s.message.is_system), len(slots))
         question = None
@@ -17079,10 +17122,13 @@ def _without_repeats(
     transcript: Transcript, look: NDArray[np.int64], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Of the same text said again and again the newest counts."""
+    places = look[::-1].tolist()
+    said = [transcript.entries[i].message for i in places]
+    if len({m.text for m in said}) == len(said):
+        return values
     seen: set[str] = set()
     again: list[int] = []
-    for i in look[::-1].tolist():
-        message = transcript.entries[i].message
+    for i, message in zip(places, said, strict=True):
         if message.text in seen and not message.calls:
             again.append(i)
         seen.add(message.text)
@@ -17294,28 +17340,45 @@ beside the text, the framing of a message four."""
 
 def quotation_of(
     request: Request, atoms: Sequence[Atom], gists: Mapping[int, str] = MappingProxyType({})
-) -> str:
-    """The quoted block for some atoms, in the order given; empty for none.
+) -> tuple[str, int]:
+    """The quoted block for some atoms, in the order given, and an upper bound of its tokens.
+
+    A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
+    defused tag one more. So a block of thousands of tokens need not be counted anew each time.
 
     Args:
         gists: what stands in place of the text of some messages.
+
+    Returns:
+        The block, empty if nothing in it has words, and its tokens as a message, at most.
     """
-    messages, known = request.messages, request.transcript.quotations
-    offset = 0 if messages and messages[0].role == "user" else -1
-    quotations: list[Quotation] = []
-    for atom in atoms:
-        for i in atom.indices:
-            quotation = known.get(i) if i not in gists else None
-            if quotation is None:
-                text = gists.get(i) or spoken_text(messages[i])
-                quotation = Quotation(atom.turn + offset, _speaker(messages[i]), text, i in gists)
-                if i < request.turn_start and i not in gists:
-                    known[i] = quotation
-            if quotation.text:
-                quotations.append(quotation)
+    known = request.transcript.quoted
+    quoted = [
+        known[i] if i in known and i not in gists else _quoted_message(request, atom.turn, i, gists)
+        for atom in atoms
+        for i in atom.indices
+    ]
+    spoken = [q for q in quoted if q.line]
+    if not spoken:
+        return "", 0
     places = [atom.first for atom in atoms]
-    in_order = places == sorted(places)
-    return quote_block(quotations, in_order=in_order) if quotations else ""
+    block = block_of_messages(spoken, in_order=places == sorted(places))
+    return block, BLOCK_TOKENS + sum([q.most_tokens for q in quoted]) + block.count("\\")
+
+
+def _quoted_message(request: Request, turn: int, i: int, gists: Mapping[int, str]) -> QuotedMessage:
+    """One message as it is quoted; of finished turns that is remembered."""
+    message, gist, count = request.messages[i], gists.get(i), request.counter.count
+    text = gist or spoken_text(message)
+    turn -= request.messages[0].role != "user"
+    line = quoted_line(Quotation(turn, _speaker(message), text, gist is not None)) if text else ""
+    most = request.entries[i].tokens if gist is None else GIST_LINE_TOKENS + count(gist)
+    if message.name:
+        most += count(_speaker(message))
+    quoted = QuotedMessage(turn, line, most + LINE_TOKENS)
+    if gist is None and i < request.turn_start:
+        request.transcript.quoted[i] = quoted
+    return quoted
 
 
 def tokens_as_quoted(
@@ -17352,27 +17415,6 @@ def _tokens_in_words(request: Request, place: int) -> int:
 def has_words(messages: Sequence[Message], atom: Atom) -> bool:
     """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
     return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
-
-
-def most_quoted_tokens(
-    request: Request,
-    atoms: Sequence[Atom],
-    block: str,
-    gists: Mapping[int, str] = MappingProxyType({}),
-) -> int:
-    """An upper bound of a block's tokens as a message, from the tokens of what it quotes.
-
-    A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
-    defused tag one more. So a block of thousands of tokens need not be counted anew each time.
-    """
-    quoted = [i for a in atoms for i in a.indices]
-    entries, messages, count = request.entries, request.messages, request.counter.count
-    whole = sum([entries[i].tokens for i in quoted if i not in gists])
-    part = sum([GIST_LINE_TOKENS + count(gists[i]) for i in quoted if i in gists])
-    speakers = [_speaker(messages[i]) for i in quoted if messages[i].name]
-    size = {name: count(name) for name in dict.fromkeys(speakers)}
-    named = sum([size[name] for name in speakers])
-    return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(quoted) + block.count("\\")
 
 
 def _speaker(message: Message) -> str:
@@ -17467,7 +17509,7 @@ class Choice:
 
     def in_block(self) -> list[Atom]:
         """The chosen atoms and the messages shown in part, oldest first."""
-        return sorted([*self.atoms, *(e.atom for e in self.excerpts)], key=lambda a: a.first)
+        return sorted([*self.atoms, *(e.atom for e in self.excerpts)], key=first_place)
 
     def gists(self) -> dict[int, str]:
         """What stands in place of the text of the messages shown in part."""
@@ -17569,7 +17611,7 @@ def choose_atoms(
     left = budget - BLOCK_TOKENS - int(selection.cost)
     parts = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
     excerpts, gone = fill_with_excerpts(request, parts, left)
-    chosen = [k for k in selection.chosen if k not in gone]
+    chosen = [k for k in selection.chosen if k not in gone] if gone else list(selection.chosen)
     head = BLOCK_TOKENS if excerpts or (quoted and chosen) else 0
     certificate = selection.certificate
     if gone:
@@ -17725,7 +17767,7 @@ def placed_atoms(
     request: Request, quoted: Sequence[Atom], zones: PlacementZones | None, scored: Scored | None
 ) -> list[Atom]:
     """The quoted atoms as they are shown: in the policy's zones, else as the settings say."""
-    atoms = sorted(quoted, key=lambda a: a.first)
+    atoms = sorted(quoted, key=first_place)
     if zones is None and request.settings.placement != "u_shape":
         return atoms
     relevance = [scored.of(a) if scored is not None else 0.0 for a in atoms]
@@ -17734,6 +17776,42 @@ def placed_atoms(
     else:
         order = u_shape_order(relevance)
     return [atoms[k] for k in order]
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.arranging.weighing: What a list takes: what was given has been counted, and a quoted block has an upper bound.
+
+def weigh_slots(request: Request, slots: Sequence[Slot]) -> tuple[int, list[Slot]]:
+    """Tokens of the list, and the slots of which they hold an upper bound alone.
+
+    The bound of a quoted block will do where it is not too much; else the block is counted.
+    """
+    tokens = LIST_TOKENS if slots else 0
+    raws, entries = request.raws, request.entries
+    ours: list[Slot] = []
+    for slot in slots:
+        i = slot.index
+        if i is not None and slot.raw is raws[i]:
+            tokens += entries[i].tokens
+        else:
+            ours.append(slot)
+    if not ours:
+        return tokens, []
+    tokens += request.count([s.raw for s in ours if s.most_tokens is None])
+    bounded = [s for s in ours if s.most_tokens is not None]
+    most = tokens + _bound_of(bounded)
+    if request.allowed is None or most <= request.allowed:
+        return most, bounded
+    return tokens + request.count([s.raw for s in bounded]), []
+
+
+def counted_tokens(request: Request, tokens: int, bounded: Sequence[Slot]) -> int:
+    """Tokens of the list with nothing bounded, from what ``weigh_slots`` returned."""
+    return tokens - _bound_of(bounded) + request.count([s.raw for s in bounded])
+
+
+def _bound_of(slots: Sequence[Slot]) -> int:
+    return sum([s.most_tokens or 0 for s in slots])
 
 
 # --------------------------------------------------------------------------------------------------
@@ -18008,15 +18086,17 @@ class View:
 class Built:
     """A view as messages: the slots, their tokens with list framing, what was mended.
 
-    ``quoted`` are the input messages in the quoted block, ``gists`` those shown in part there;
-    those before ``summed_up`` stand in the summary. ``reasons`` say why some messages do not stand
-    in place. Pictures of what is quoted and ``shown`` stand behind the block.
+    Of the slots in ``bounded`` the tokens are an upper bound, not counted. ``quoted`` are the input
+    messages in the quoted block, ``gists`` those shown in part there; those before ``summed_up``
+    stand in the summary. ``reasons`` say why some messages do not stand in place. Pictures of what
+    is quoted and ``shown`` stand behind the block.
     """
 
     slots: list[Slot]
     tokens: int
     mended: list[str]
     quoted: frozenset[int]
+    bounded: Sequence[Slot] = ()
     gists: frozenset[int] = frozenset()
     summed_up: int = 0
     reasons: Mapping[int, str] = field(default_factory=dict)
@@ -18104,13 +18184,15 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
     slots = _with_blocks(request, view, slots, quoted, carried, summary, shown)
     quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, mended)
-    indices = [i for a in quoted for i in a.indices]
+    places = frozenset(chain.from_iterable([a.indices for a in quoted]))
+    tokens, bounded = weigh_slots(request, slots)
     return Built(
         slots=slots,
-        tokens=_tokens_of(request, slots),
+        tokens=tokens,
+        bounded=bounded,
         mended=mended,
-        quoted=frozenset(indices),
-        gists=frozenset([i for i in indices if i in view.gists]),
+        quoted=places,
+        gists=places.intersection(view.gists),
         summed_up=summary.stop if summary is not None else 0,
         reasons=body.reasons,
         shown=frozenset(shown),
@@ -18134,14 +18216,14 @@ def _with_blocks(
     if summary is not None:
         heads, most = [summary.block], summary.most_tokens
     in_order = placed_atoms(request, quoted, view.zones, view.scored)
-    recalled = quotation_of(request, in_order, view.gists)
-    bound = most_quoted_tokens(request, quoted, recalled, view.gists) if recalled else 0
+    recalled, bound = quotation_of(request, in_order, view.gists)
     if request.profile.alternate and heads:
         recalled, bound = "\n".join([*heads, recalled] if recalled else heads), bound + most
         heads = []
     if carried:
-        heads.append(quotation_of(request, carried))
-        most += most_quoted_tokens(request, carried, heads[-1])
+        block, tokens = quotation_of(request, carried)
+        heads.append(block)
+        most += tokens
     if heads:
         slots = carry_block(
             slots,
@@ -18165,33 +18247,6 @@ def _with_blocks(
         question_tokens=0 if asked is None else request.entries[asked].tokens,
         shown=pictures,
     )
-
-
-def _tokens_of(request: Request, slots: list[Slot], *, exact: bool = False) -> int:
-    """Tokens of the list: by the known bound of a quoted block, exactly if that is too much."""
-    counted = LIST_TOKENS if slots else 0
-    raws, entries = request.raws, request.entries
-    ours: list[Slot] = []
-    for slot in slots:
-        i = slot.index
-        if i is not None and slot.raw is raws[i]:
-            counted += entries[i].tokens
-        else:
-            ours.append(slot)
-    if not ours:
-        return counted
-    counted += request.count([s.raw for s in ours if s.most_tokens is None])
-    bounded = [s for s in ours if s.most_tokens is not None]
-    most = counted + sum(s.most_tokens or 0 for s in bounded)
-    if not bounded or not (exact or (request.allowed is not None and most > request.allowed)):
-        return most
-    return counted + request.count([s.raw for s in bounded])
-
-
-def sent_tokens(request: Request, built: Built) -> int:
-    """Tokens of the list that is sent: a quoted block is counted, not bounded."""
-    bounded = any(s.most_tokens is not None for s in built.slots)
-    return _tokens_of(request, built.slots, exact=True) if bounded else built.tokens
 
 
 def unrepeated(request: Request, atoms: Sequence[Atom], maker: SlotMaker) -> list[Atom]:
@@ -18470,7 +18525,7 @@ def with_forced(
         else:
             view.quoted.append(atom)
     view.in_place.sort(key=place_in_list)
-    view.quoted.sort(key=lambda a: a.first)
+    view.quoted.sort(key=first_place)
     return view
 
 
@@ -21358,9 +21413,9 @@ def reasons_of(
     reasons = {**view.reasons, **built.reasons}
     flagged = [i for i in request.flags.by_message if request.dropped_by_flag(i)]
     reasons.update((i, _BY_FLAG) for i in flagged if i not in fates)
-    for i in built.quoted - built.shown:
-        if request.messages[i].media:
-            reasons[i] = f"{reasons.get(i) or USUAL_REASONS[fates[i]]}; {_UNSHOWN}"
+    messages = request.messages
+    for i in [i for i in built.quoted - built.shown if messages[i].media]:
+        reasons[i] = f"{reasons.get(i) or USUAL_REASONS[fates[i]]}; {_UNSHOWN}"
     return reasons
 
 
@@ -21441,10 +21496,13 @@ def make_report(
         lost = [i for i in lost if i not in mute]
     scored = view.scored if view is not None else None
     scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
+    sent = before
+    if built is not None:
+        sent = counted_tokens(request, built.tokens, built.bounded)
     return Report(
         decisions=DecisionList(sizes, fates, scores, reasons, left_out),
         tokens_before=before + asked.tool_tokens,
-        tokens_after=(before if built is None else sent_tokens(request, built)) + asked.tool_tokens,
+        tokens_after=sent + asked.tool_tokens,
         budget=asked.limit,
         tool_tokens=asked.tool_tokens,
         reserve=asked.reserve,
@@ -21528,7 +21586,7 @@ def answer_request(
     report = make_report(request, asked, view, built, overrun, before)
     sent, slots = conversation, built.slots if built is not None else None
     if slots is not None:
-        sent = Conversation(tuple(s.raw for s in slots), conversation.session_id)
+        sent = Conversation(tuple([s.raw for s in slots]), conversation.session_id)
     return OrchestratorResult(
         conversation=sent,
         report=report,

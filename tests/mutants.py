@@ -626,7 +626,7 @@ MUTANTS = [
         ),
         ("closing tags are broken", '.replace("</", "<\\\\/")', ""),
         ("blocks of ours are broken", '.replace("<recalled", "<\\\\recalled")', ""),
-        ("speakers are defused", "defuse(name).split()", "name.split()"),
+        ("speakers are defused", "defuse(speaker).split()", "speaker.split()"),
     ),
     *mutants_of(
         "stages/flags",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import NamedTuple
 
 
@@ -23,6 +24,10 @@ class Atom(NamedTuple):
     system: bool = False
     unanswered: tuple[str | None, ...] = ()
     broken: str = ""
+
+
+first_place = attrgetter("first")
+"""The first of the atom's messages in the input, by which atoms are in order of time."""
 
 
 def place_in_list(atom: Atom) -> int:

@@ -58,7 +58,7 @@ def answer_request(
     report = make_report(request, asked, view, built, overrun, before)
     sent, slots = conversation, built.slots if built is not None else None
     if slots is not None:
-        sent = Conversation(tuple(s.raw for s in slots), conversation.session_id)
+        sent = Conversation(tuple([s.raw for s in slots]), conversation.session_id)
     return OrchestratorResult(
         conversation=sent,
         report=report,

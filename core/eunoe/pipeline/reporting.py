@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from eunoe.domain.report import DecisionList, Fate, Overrun, Report
 from eunoe.pipeline.arranging.fates import fates_of, reasons_of, usual_reason
-from eunoe.pipeline.arranging.view import Built, View, sent_tokens
+from eunoe.pipeline.arranging.view import Built, View
+from eunoe.pipeline.arranging.weighing import counted_tokens
 from eunoe.pipeline.asking import AskedRequest
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import spoken_text
@@ -83,10 +84,13 @@ def make_report(
         lost = [i for i in lost if i not in mute]
     scored = view.scored if view is not None else None
     scores: Sequence[float] = scored.values if scored is not None else ()  # type: ignore[assignment]
+    sent = before
+    if built is not None:
+        sent = counted_tokens(request, built.tokens, built.bounded)
     return Report(
         decisions=DecisionList(sizes, fates, scores, reasons, left_out),
         tokens_before=before + asked.tool_tokens,
-        tokens_after=(before if built is None else sent_tokens(request, built)) + asked.tool_tokens,
+        tokens_after=sent + asked.tool_tokens,
         budget=asked.limit,
         tool_tokens=asked.tool_tokens,
         reserve=asked.reserve,

@@ -42,6 +42,27 @@ class Quotation(NamedTuple):
     excerpt: bool = False
 
 
+class QuotedMessage(NamedTuple):
+    """A message as a block shows it.
+
+    Attributes:
+        turn: its turn, from 0; its number is left out where it stands before in the block.
+        line: the rest of its line; empty if it has no words.
+        most_tokens: of the line, at most.
+    """
+
+    turn: int
+    line: str
+    most_tokens: int
+
+
+def quoted_line(quotation: Quotation) -> str:
+    """What stands in a block of one message, behind the number of its turn."""
+    _, speaker, text, excerpt = quotation
+    name = " ".join(defuse(speaker).split())
+    return f"{name}{' (excerpt)' if excerpt else ''}: {defuse(text)}"
+
+
 def spoken_text(message: Message) -> str:
     """What a message says, calls and pictures in words, for a quotation."""
     if not (message.calls or message.media):
@@ -53,6 +74,12 @@ def spoken_text(message: Message) -> str:
 
 
 def quote_block(quotations: Sequence[Quotation], *, in_order: bool = True) -> str:
+    """The block for some messages; see ``block_of_messages``."""
+    quoted = [QuotedMessage(q.turn, quoted_line(q), 0) for q in quotations]
+    return block_of_messages(quoted, in_order=in_order)
+
+
+def block_of_messages(quoted: Sequence[QuotedMessage], *, in_order: bool = True) -> str:
     """The block for some messages, oldest first.
 
     The number of a turn stands once; where one is left out, the numbers tell. Turns count from 1,
@@ -62,15 +89,13 @@ def quote_block(quotations: Sequence[Quotation], *, in_order: bool = True) -> st
         in_order: False if they are not in order of time; then every line has its number, and the
             head says so.
     """
-    lines = [BLOCK_HEAD if in_order else BLOCK_HEAD_UNORDERED]
+    block = [BLOCK_HEAD if in_order else BLOCK_HEAD_UNORDERED]
     before: int | None = None
-    names = {name: " ".join(defuse(name).split()) for name in {q.speaker for q in quotations}}
-    for turn, speaker, text, excerpt in quotations:
-        mark = "" if in_order and turn == before else f"{turn + 1} "
-        shortened = " (excerpt)" if excerpt else ""
-        lines.append(f"{mark}{names[speaker]}{shortened}: {defuse(text)}")
+    for turn, line, _ in quoted:
+        block.append(line if in_order and turn == before else f"{turn + 1} {line}")
         before = turn
-    return "\n".join([*lines, BLOCK_FOOT])
+    block.append(BLOCK_FOOT)
+    return "\n".join(block)
 
 
 def summary_block(text: str) -> str:

@@ -224,7 +224,8 @@ def put_block(
         shown: parts that stand behind the block, such as pictures of what is quoted.
         question: place of the question in the input; None puts the block at the end of the head.
     """
-    place = next((k for k, s in enumerate(slots) if s.index == question), None)
+    behind = range(len(slots) - 1, -1, -1)  # the question stands near the end
+    place = next((k for k in behind if slots[k].index == question), None)
     if question is None or place is None:
         place = next((k for k, s in enumerate(slots) if not s.message.is_system), len(slots))
         question = None

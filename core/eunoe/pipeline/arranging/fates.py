@@ -42,9 +42,9 @@ def reasons_of(
     reasons = {**view.reasons, **built.reasons}
     flagged = [i for i in request.flags.by_message if request.dropped_by_flag(i)]
     reasons.update((i, _BY_FLAG) for i in flagged if i not in fates)
-    for i in built.quoted - built.shown:
-        if request.messages[i].media:
-            reasons[i] = f"{reasons.get(i) or USUAL_REASONS[fates[i]]}; {_UNSHOWN}"
+    messages = request.messages
+    for i in [i for i in built.quoted - built.shown if messages[i].media]:
+        reasons[i] = f"{reasons.get(i) or USUAL_REASONS[fates[i]]}; {_UNSHOWN}"
     return reasons
 
 

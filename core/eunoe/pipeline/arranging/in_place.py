@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eunoe.domain.atom import Atom, place_in_list
+from eunoe.domain.atom import Atom, first_place, place_in_list
 from eunoe.domain.report import Cut
 from eunoe.pipeline.arranging.view import View
 from eunoe.pipeline.request import LIST_TOKENS, Request
@@ -84,7 +84,7 @@ def with_forced(
         else:
             view.quoted.append(atom)
     view.in_place.sort(key=place_in_list)
-    view.quoted.sort(key=lambda a: a.first)
+    view.quoted.sort(key=first_place)
     return view
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from eunoe.domain.atom import Atom
 from eunoe.domain.report import Certificate, Cut, Fate
 from eunoe.pipeline.arranging.arrangement import arrange_slots, carry_block, put_block, takes_block
 from eunoe.pipeline.arranging.quoted_order import placed_atoms
 from eunoe.pipeline.arranging.slots import Slot, SlotMaker
+from eunoe.pipeline.arranging.weighing import weigh_slots
 from eunoe.pipeline.chat.sent_windows import SentWindow
-from eunoe.pipeline.recalling.quoted_block import has_words, most_quoted_tokens, quotation_of
+from eunoe.pipeline.recalling.quoted_block import has_words, quotation_of
 from eunoe.pipeline.recalling.recall import Scored
 from eunoe.pipeline.recalling.shown_summary import ShownSummary
-from eunoe.pipeline.request import LIST_TOKENS, Request
+from eunoe.pipeline.request import Request
 from eunoe.stages.placement import PlacementZones
 from eunoe.wire.openai import media_parts
 
@@ -80,15 +82,17 @@ class View:
 class Built:
     """A view as messages: the slots, their tokens with list framing, what was mended.
 
-    ``quoted`` are the input messages in the quoted block, ``gists`` those shown in part there;
-    those before ``summed_up`` stand in the summary. ``reasons`` say why some messages do not stand
-    in place. Pictures of what is quoted and ``shown`` stand behind the block.
+    Of the slots in ``bounded`` the tokens are an upper bound, not counted. ``quoted`` are the input
+    messages in the quoted block, ``gists`` those shown in part there; those before ``summed_up``
+    stand in the summary. ``reasons`` say why some messages do not stand in place. Pictures of what
+    is quoted and ``shown`` stand behind the block.
     """
 
     slots: list[Slot]
     tokens: int
     mended: list[str]
     quoted: frozenset[int]
+    bounded: Sequence[Slot] = ()
     gists: frozenset[int] = frozenset()
     summed_up: int = 0
     reasons: Mapping[int, str] = field(default_factory=dict)
@@ -176,13 +180,15 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
     slots = _with_blocks(request, view, slots, quoted, carried, summary, shown)
     quoted += carried
     slots = arrange_slots(slots, request.profile, request.read, mended)
-    indices = [i for a in quoted for i in a.indices]
+    places = frozenset(chain.from_iterable([a.indices for a in quoted]))
+    tokens, bounded = weigh_slots(request, slots)
     return Built(
         slots=slots,
-        tokens=_tokens_of(request, slots),
+        tokens=tokens,
+        bounded=bounded,
         mended=mended,
-        quoted=frozenset(indices),
-        gists=frozenset([i for i in indices if i in view.gists]),
+        quoted=places,
+        gists=places.intersection(view.gists),
         summed_up=summary.stop if summary is not None else 0,
         reasons=body.reasons,
         shown=frozenset(shown),
@@ -206,14 +212,14 @@ def _with_blocks(
     if summary is not None:
         heads, most = [summary.block], summary.most_tokens
     in_order = placed_atoms(request, quoted, view.zones, view.scored)
-    recalled = quotation_of(request, in_order, view.gists)
-    bound = most_quoted_tokens(request, quoted, recalled, view.gists) if recalled else 0
+    recalled, bound = quotation_of(request, in_order, view.gists)
     if request.profile.alternate and heads:
         recalled, bound = "\n".join([*heads, recalled] if recalled else heads), bound + most
         heads = []
     if carried:
-        heads.append(quotation_of(request, carried))
-        most += most_quoted_tokens(request, carried, heads[-1])
+        block, tokens = quotation_of(request, carried)
+        heads.append(block)
+        most += tokens
     if heads:
         slots = carry_block(
             slots,
@@ -237,33 +243,6 @@ def _with_blocks(
         question_tokens=0 if asked is None else request.entries[asked].tokens,
         shown=pictures,
     )
-
-
-def _tokens_of(request: Request, slots: list[Slot], *, exact: bool = False) -> int:
-    """Tokens of the list: by the known bound of a quoted block, exactly if that is too much."""
-    counted = LIST_TOKENS if slots else 0
-    raws, entries = request.raws, request.entries
-    ours: list[Slot] = []
-    for slot in slots:
-        i = slot.index
-        if i is not None and slot.raw is raws[i]:
-            counted += entries[i].tokens
-        else:
-            ours.append(slot)
-    if not ours:
-        return counted
-    counted += request.count([s.raw for s in ours if s.most_tokens is None])
-    bounded = [s for s in ours if s.most_tokens is not None]
-    most = counted + sum(s.most_tokens or 0 for s in bounded)
-    if not bounded or not (exact or (request.allowed is not None and most > request.allowed)):
-        return most
-    return counted + request.count([s.raw for s in bounded])
-
-
-def sent_tokens(request: Request, built: Built) -> int:
-    """Tokens of the list that is sent: a quoted block is counted, not bounded."""
-    bounded = any(s.most_tokens is not None for s in built.slots)
-    return _tokens_of(request, built.slots, exact=True) if bounded else built.tokens
 
 
 def unrepeated(request: Request, atoms: Sequence[Atom], maker: SlotMaker) -> list[Atom]:

@@ -21,7 +21,7 @@ from eunoe.pipeline.chat.memory import ChatMemory, ContentEntry, ContentMemory, 
 from eunoe.pipeline.chat.opinion_memory import OpinionMemory
 from eunoe.pipeline.chat.sent_windows import SentWindows
 from eunoe.stages.atoms import build_atoms, opens_turn
-from eunoe.stages.quoting import Quotation, is_quoted_in_part
+from eunoe.stages.quoting import QuotedMessage, is_quoted_in_part
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.live_values import ValueRows
 from eunoe.stages.scoring.term_rows import TermRows
@@ -54,7 +54,7 @@ class Transcript(Grown):
         carried: what the last few cuts carried over, by cut; worked out once for each.
         quoted_tokens: what an atom takes in a quotation, by its place, for those of which it leaves
             something out; None until it is asked for.
-        quotations: what a quoted block says of a message, by place, for those that were quoted.
+        quoted: messages that were quoted, by place.
         cuts: the last cut in the finished turns that a replay came to, for a few water marks: where
             the window began, and the request before which it was made.
     """
@@ -85,7 +85,7 @@ class Transcript(Grown):
         self.thinking_mode = False
         self.tool_flow_before = GrowingColumn([0])
         self.carried: dict[object, tuple[int, ...]] = {}
-        self.quotations: dict[int, Quotation] = {}
+        self.quoted: dict[int, QuotedMessage] = {}
         self.cuts: dict[WaterMarks, tuple[int, int]] = {}
         self.values = ValueRows()
         self.summary_chain: list[bytes] = []

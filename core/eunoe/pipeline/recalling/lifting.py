@@ -84,10 +84,13 @@ def _without_repeats(
     transcript: Transcript, look: NDArray[np.int64], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Of the same text said again and again the newest counts."""
+    places = look[::-1].tolist()
+    said = [transcript.entries[i].message for i in places]
+    if len({m.text for m in said}) == len(said):
+        return values
     seen: set[str] = set()
     again: list[int] = []
-    for i in look[::-1].tolist():
-        message = transcript.entries[i].message
+    for i, message in zip(places, said, strict=True):
         if message.text in seen and not message.calls:
             again.append(i)
         seen.add(message.text)

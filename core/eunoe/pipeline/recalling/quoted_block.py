@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from eunoe.domain.atom import Atom
 from eunoe.domain.message import Message
 from eunoe.pipeline.request import Request
-from eunoe.stages.quoting import BLOCK_TOKENS, LINE_TOKENS, Quotation, quote_block, spoken_text
+from eunoe.stages.quoting import (
+    BLOCK_TOKENS,
+    LINE_TOKENS,
+    Quotation,
+    QuotedMessage,
+    block_of_messages,
+    quoted_line,
+    spoken_text,
+)
 
 GIST_LINE_TOKENS = 8
 """Tokens of the line of a message shown in part, beyond text and name, at most."""
@@ -22,28 +30,45 @@ beside the text, the framing of a message four."""
 
 def quotation_of(
     request: Request, atoms: Sequence[Atom], gists: Mapping[int, str] = MappingProxyType({})
-) -> str:
-    """The quoted block for some atoms, in the order given; empty for none.
+) -> tuple[str, int]:
+    """The quoted block for some atoms, in the order given, and an upper bound of its tokens.
+
+    A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
+    defused tag one more. So a block of thousands of tokens need not be counted anew each time.
 
     Args:
         gists: what stands in place of the text of some messages.
+
+    Returns:
+        The block, empty if nothing in it has words, and its tokens as a message, at most.
     """
-    messages, known = request.messages, request.transcript.quotations
-    offset = 0 if messages and messages[0].role == "user" else -1
-    quotations: list[Quotation] = []
-    for atom in atoms:
-        for i in atom.indices:
-            quotation = known.get(i) if i not in gists else None
-            if quotation is None:
-                text = gists.get(i) or spoken_text(messages[i])
-                quotation = Quotation(atom.turn + offset, _speaker(messages[i]), text, i in gists)
-                if i < request.turn_start and i not in gists:
-                    known[i] = quotation
-            if quotation.text:
-                quotations.append(quotation)
+    known = request.transcript.quoted
+    quoted = [
+        known[i] if i in known and i not in gists else _quoted_message(request, atom.turn, i, gists)
+        for atom in atoms
+        for i in atom.indices
+    ]
+    spoken = [q for q in quoted if q.line]
+    if not spoken:
+        return "", 0
     places = [atom.first for atom in atoms]
-    in_order = places == sorted(places)
-    return quote_block(quotations, in_order=in_order) if quotations else ""
+    block = block_of_messages(spoken, in_order=places == sorted(places))
+    return block, BLOCK_TOKENS + sum([q.most_tokens for q in quoted]) + block.count("\\")
+
+
+def _quoted_message(request: Request, turn: int, i: int, gists: Mapping[int, str]) -> QuotedMessage:
+    """One message as it is quoted; of finished turns that is remembered."""
+    message, gist, count = request.messages[i], gists.get(i), request.counter.count
+    text = gist or spoken_text(message)
+    turn -= request.messages[0].role != "user"
+    line = quoted_line(Quotation(turn, _speaker(message), text, gist is not None)) if text else ""
+    most = request.entries[i].tokens if gist is None else GIST_LINE_TOKENS + count(gist)
+    if message.name:
+        most += count(_speaker(message))
+    quoted = QuotedMessage(turn, line, most + LINE_TOKENS)
+    if gist is None and i < request.turn_start:
+        request.transcript.quoted[i] = quoted
+    return quoted
 
 
 def tokens_as_quoted(
@@ -80,27 +105,6 @@ def _tokens_in_words(request: Request, place: int) -> int:
 def has_words(messages: Sequence[Message], atom: Atom) -> bool:
     """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
     return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
-
-
-def most_quoted_tokens(
-    request: Request,
-    atoms: Sequence[Atom],
-    block: str,
-    gists: Mapping[int, str] = MappingProxyType({}),
-) -> int:
-    """An upper bound of a block's tokens as a message, from the tokens of what it quotes.
-
-    A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
-    defused tag one more. So a block of thousands of tokens need not be counted anew each time.
-    """
-    quoted = [i for a in atoms for i in a.indices]
-    entries, messages, count = request.entries, request.messages, request.counter.count
-    whole = sum([entries[i].tokens for i in quoted if i not in gists])
-    part = sum([GIST_LINE_TOKENS + count(gists[i]) for i in quoted if i in gists])
-    speakers = [_speaker(messages[i]) for i in quoted if messages[i].name]
-    size = {name: count(name) for name in dict.fromkeys(speakers)}
-    named = sum([size[name] for name in speakers])
-    return BLOCK_TOKENS + whole + part + named + LINE_TOKENS * len(quoted) + block.count("\\")
 
 
 def _speaker(message: Message) -> str:

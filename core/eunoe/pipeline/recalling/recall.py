@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from eunoe.domain.atom import Atom
+from eunoe.domain.atom import Atom, first_place
 from eunoe.domain.report import Certificate
 from eunoe.pipeline.recalling.calling import select_for_calls
 from eunoe.pipeline.recalling.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
@@ -65,7 +65,7 @@ class Choice:
 
     def in_block(self) -> list[Atom]:
         """The chosen atoms and the messages shown in part, oldest first."""
-        return sorted([*self.atoms, *(e.atom for e in self.excerpts)], key=lambda a: a.first)
+        return sorted([*self.atoms, *(e.atom for e in self.excerpts)], key=first_place)
 
     def gists(self) -> dict[int, str]:
         """What stands in place of the text of the messages shown in part."""
@@ -167,7 +167,7 @@ def choose_atoms(
     left = budget - BLOCK_TOKENS - int(selection.cost)
     parts = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
     excerpts, gone = fill_with_excerpts(request, parts, left)
-    chosen = [k for k in selection.chosen if k not in gone]
+    chosen = [k for k in selection.chosen if k not in gone] if gone else list(selection.chosen)
     head = BLOCK_TOKENS if excerpts or (quoted and chosen) else 0
     certificate = selection.certificate
     if gone:
