@@ -492,6 +492,11 @@ MUTANTS = [
             "at_request = True",
         ),
         ("sources first", "clip_sources(text, target, count) or clip_text(", "clip_text("),
+        (
+            "of quoted ones, too",
+            "clipped = _clipped(text, max(",
+            "clipped = clip_text(text, max(",
+        ),
         ("keep keeps", 'if on_overflow != "keep":', "if True:"),
         (
             "stubs are not clipped",
@@ -533,6 +538,25 @@ MUTANTS = [
             "recall does not hide it",
             "+ carried.tokens <= marks.room\n",
             "+ carried.tokens <= marks.room - marks.extra\n",
+        ),
+        (
+            "what is carried is not recalled, too",
+            "[a for a in view.quoted if a.first not in places]",
+            "list(view.quoted)",
+        ),
+    ),
+    *mutants_of(
+        "pipeline/policies/recall_beside",
+        ("the turn before stays", "return min(fitting, before)", "return fitting"),
+        (
+            "it may go",
+            "if small or curve.within(left) < _LAST_TURN_WORTH * curve.within(wanted):",
+            "if small:",
+        ),
+        (
+            "pictures take no room in quotation",
+            "sizes = tokens_as_quoted(request, places, own).tolist()",
+            "sizes = own.tolist()",
         ),
     ),
     *mutants_of(

@@ -147,3 +147,47 @@ def test_what_a_quotation_leaves_out_takes_no_room(fact):
     assert answer.report.decisions[place].fate is Fate.RECALLED
     assert FACT in "\n".join(map(said, sent_by(answer)))
     assert count_list(sent_by(answer)) <= 600
+
+
+def _told(words, gardens=150):
+    """A chat in which gardens are spoken of, then other things; a last turn of so many words."""
+    talk = [
+        m
+        for i in range(150)
+        for m in (
+            user(
+                f"the gate code of garden {i} is {7000 + i}, and the garden lies at {i} hill"
+                if i < gardens
+                else f"the bread of day {i} was of {i} flours, and we baked it {i} minutes long"
+            ),
+            assistant("noted " * 12),
+        )
+    ]
+    last = [user("how is the weather in Lisbon?"), assistant("sunny " * words)]
+    return [SYSTEM, *talk, *last, user("What is the gate code of the garden, all of them?")]
+
+
+@pytest.mark.parametrize(
+    ("words", "gardens", "stays"),
+    [
+        pytest.param(150, 150, True, id="its room brings little"),
+        pytest.param(400, 150, False, id="its room is needed"),
+        pytest.param(400, 40, True, id="little is to be found"),
+    ],
+)
+def test_the_turn_before_stays_beside_a_recall_that_does_not_need_its_room(words, gardens, stays):
+    answer = ask(_told(words, gardens), 2000)
+    fates = [d.fate for d in answer.report.decisions]
+    assert fates.count(Fate.RECALLED) >= 8
+    assert (fates[-3:-1] == [Fate.KEPT, Fate.KEPT]) == stays
+    assert count_list(sent_by(answer)) <= 2000
+
+
+def test_a_picture_in_what_was_recalled_takes_no_room_beside_a_running_turn():
+    seen = {"role": "user", "content": [part("the mooring of our boat is K 512"), image()]}
+    talk = _told(12)[1:-3]
+    asked = user("!recall which mooring has our boat?")
+    running = [m for k in range(4) for m in (calling(f"r{k}"), result(f"r{k}", "out " * 200))]
+    answer = ask([SYSTEM, seen, assistant("noted"), *talk, asked, *running], 1400)
+    assert "had to make room for the running turn" in answer.report.recall_reason
+    assert answer.report.decisions[1].fate is Fate.RECALLED

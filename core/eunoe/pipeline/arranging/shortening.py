@@ -89,8 +89,8 @@ def _clip_quoted(request: Request, view: View, atom: Atom) -> Built:
         if excess <= 0:
             break
         text, count = spoken_text(request.messages[i]), request.counter.count
-        clipped = clip_text(text, max(_LEAST_CLIP_TOKENS, count(text) - excess - 4), count)
-        if clipped is not None and len(clipped) < len(text):
+        clipped = _clipped(text, max(_LEAST_CLIP_TOKENS, count(text) - excess - 4), count)
+        if clipped is not None:
             view.gists[i], view.truncated = clipped, True
             view.reasons[i] = _CLIPPED
             built = build_view(request, view)

@@ -134,8 +134,13 @@ def has_room_for(
 
 
 def put_carried(view: View, carried: CarriedOver) -> None:
-    """Put what is carried over in the view, but what was recalled as well."""
-    twice = {a.first for a in view.quoted}
-    view.carried = [a for a in carried.atoms if a.first not in twice]
-    view.carried_before = carried.start
+    """Put what is carried over in the view, in place of what was recalled as well.
+
+    Both may hold an atom where the running turn cut anew. What is carried stays until the next cut;
+    what is recalled may change before, and must not change the other.
+    """
+    places = {a.first for a in carried.atoms}
+    view.quoted = [a for a in view.quoted if a.first not in places]
+    view.gists = {i: text for i, text in view.gists.items() if i not in places}
+    view.carried, view.carried_before = list(carried.atoms), carried.start
     view.reasons.update((i, CARRY_REASON) for a in view.carried for i in a.indices)

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from eunoe.domain.atom import Atom
 from eunoe.pipeline.arranging.view import View
 from eunoe.pipeline.policies.carrying import CarriedOver
 from eunoe.pipeline.recalling.gate import need_of_recall
+from eunoe.pipeline.recalling.quoted_block import tokens_as_quoted
 from eunoe.pipeline.recalling.recall import Choice, WorthCurve, atom_pool, choose_atoms, worth_curve
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import BLOCK_TOKENS
@@ -17,12 +20,13 @@ from eunoe.stages.window import LEAST_CACHED_TOKENS, WaterMarks, WindowStart, ne
 
 _ENOUGH_WORTH = 0.9
 """Share of the relevance of a deep recall at which a light one of half its size or more will do."""
-
-
 _ALL_WORTH = 0.99
 """The same for a light recall of any size."""
 _MOST_HALVINGS = 4
 """What was recalled is shortened to an eighth beside a running turn; then it goes."""
+_LAST_TURN_WORTH = 0.95
+"""Share of the relevance of a deep recall at which the turn before stays beside what is recalled:
+what was said last is what people speak of without naming it."""
 _UNASKED_SHARE = 0.5
 """Share of the free room for values that no question asked for, where nothing else is in view; the
 rest is left for the calls of the turn."""
@@ -65,13 +69,13 @@ def recall_beside(
     free = min(wanted, free)
     if need.depth == "light" or free >= wanted:
         return choose(pool, free), window
-    shrunk = newest_that_fit(request.timeline, room - wanted, asked)
+    shrunk = _shrunk_start(request, curve, room, wanted)
     large = 2 * free >= request.settings.recall_tokens
     enough = curve.within(free) >= (_ENOUGH_WORTH if large else _ALL_WORTH) * curve.within(wanted)
     if shrunk <= window.start or enough:
         return choose(pool, free), window
     left = room - request.timeline.used(shrunk, asked)
-    most = max(wanted, min(left, request.settings.recall_tokens))
+    most = min(left, max(wanted, request.settings.recall_tokens))
     return _given_back(request, choose(candidates(shrunk), most), room, shrunk, asked)
 
 
@@ -79,6 +83,21 @@ def _places_of(request: Request, atoms: Sequence[Atom]) -> list[int]:
     """Places of finished atoms among all of them."""
     holder = request.transcript.atom_of_message.view()
     return [int(holder[a.first]) for a in atoms]
+
+
+def _shrunk_start(request: Request, curve: WorthCurve, room: int, wanted: int) -> int:
+    """Where the window begins beside so many recalled tokens.
+
+    The turn before stays in it, unless its room is needed to bring back what is relevant.
+    """
+    timeline, current, asked = request.timeline, request.turn_start, request.first_asked
+    fitting = newest_that_fit(timeline, room - wanted, asked)
+    before = int(timeline.turn_starts[int(timeline.turn_starts.searchsorted(current)) - 1])
+    left = room - timeline.used(before, asked)
+    small = room < LEAST_CACHED_TOKENS
+    if small or curve.within(left) < _LAST_TURN_WORTH * curve.within(wanted):
+        return fitting
+    return min(fitting, before)
 
 
 def _given_back(
@@ -124,16 +143,18 @@ def halved(request: Request, view: View, recalled: Choice, halvings: int) -> Cho
     if not halvings:
         return recalled
     left = (recalled.tokens >> halvings) - BLOCK_TOKENS if halvings < _MOST_HALVINGS else 0
+    places = np.array(_places_of(request, recalled.atoms), dtype=np.int64)
+    own = request.transcript.atom_tokens.view()[places]
+    sizes = tokens_as_quoted(request, places, own).tolist()
+    sized, scored = list(zip(recalled.atoms, sizes, strict=True)), view.scored
     kept: list[Atom] = []
-    scored = view.scored
-    for atom in sorted(recalled.atoms, key=lambda a: -scored.of(a) if scored else 0.0):
-        tokens = request.tokens_of(atom)
-        if tokens <= left:
+    taken = BLOCK_TOKENS
+    for atom, size in sorted(sized, key=lambda x: -scored.of(x[0]) if scored else 0.0):
+        if size <= left:
             kept.append(atom)
-            left -= tokens
+            left, taken = left - size, taken + size
     part = "part of what was recalled" if kept else "what was recalled"
     view.recall_reason = f"{part} had to make room for the running turn"
-    if not kept:
-        return Choice()
-    kept.sort(key=lambda a: a.first)
-    return Choice(atoms=tuple(kept), tokens=sum(map(request.tokens_of, kept)) + BLOCK_TOKENS)
+    return (
+        Choice(atoms=tuple(sorted(kept, key=lambda a: a.first)), tokens=taken) if kept else Choice()
+    )

@@ -258,6 +258,17 @@ def test_where_roles_alternate_the_task_stays_before_the_pictures(profile):
     assert text.count("<recalled") == 1
 
 
+def test_a_quoted_text_too_loses_of_its_sources_first():
+    """Of a result without its call, which can only be quoted."""
+    facts = "harbour cluster " * 200
+    told = f"<source id='1'>{facts}</source>\nMind this.\n<source id='2'>{facts}</source>\nAsk her."
+    answer = ask([result("lost", told)], 300)
+    text = said(sent_by(answer)[0]).replace("<\\/", "</")
+    assert "</source>\nMind this.\n<source id='2'>" in text
+    assert text.endswith("</source>\nAsk her.\n</recalled>")
+    assert answer.report.tokens_after <= 300
+
+
 @pytest.mark.parametrize("profile", ["mistral", "template"])
 @pytest.mark.parametrize("budget", range(700, 920, 15))
 def test_what_was_merged_with_the_question_is_clipped_with_it(profile, budget):

@@ -8,6 +8,9 @@ import pytest
 
 from ask import ask, orchestrator, sent_by
 from eunoe import Cut, Fate
+from eunoe.domain.atom import atom_of
+from eunoe.pipeline.arranging.view import View
+from eunoe.pipeline.policies.carrying import CarriedOver, put_carried
 from judge import count_list, faults, said
 from strategies import PROFILE_NAMES, assistant, calling, result, user
 
@@ -110,15 +113,15 @@ def test_a_remembered_chat_carries_the_same():
 def test_what_is_recalled_neither_hides_nor_brings_it():
     """While the turn goes on, recall comes and goes; what is carried stays, word for word."""
     asking = [*trip(30), user("What did we say of reservation RES003 of ann_lee_003?")]
-    running = [m for k in range(8) for m in (calling(f"run_{k}"), result(f"run_{k}", "out " * 60))]
-    answers = [ask([*asking, *running[:n]], BUDGET) for n in range(0, 17, 2)]
+    running = [m for k in range(9) for m in (calling(f"run_{k}"), result(f"run_{k}", "out " * 60))]
+    answers = [ask([*asking, *running[:n]], BUDGET) for n in range(0, 19, 2)]
     shown = [blocks(answer) for answer in answers]
     assert len(shown[0]) == 2  # what is carried, and what this question needs
     recalled = [said(s[1]) if len(s) > 1 else "" for s in shown]
     assert all(len(then) >= len(now) for then, now in pairwise(recalled))
     assert len(set(recalled)) >= 3  # the steps take its room by halves
     assert recalled[-1] == ""
-    assert all(s[0] == shown[0][0] for s in shown)
+    assert all(s[0] == shown[1][0] for s in shown[1:])  # the first step cut anew
     # declared: the cut, and each time that less of what was recalled stays
     changed = [then != now for then, now in pairwise(recalled)]
     assert [a.report.cut.declared for a in answers] == [True, *changed]
@@ -146,3 +149,13 @@ def test_it_gives_way_before_the_window_and_that_is_declared(budget):
     assert answer.report.cut.declared
     assert answer.report.cut.index == 105
     assert len(blocks(counted)) == 1
+
+
+def test_what_is_carried_is_not_recalled_too():
+    """Where a running turn cuts anew, what its question recalled may be carried from then on."""
+    atoms = [atom_of((i,), i) for i in range(4)]
+    view = View(in_place=[], quoted=[atoms[0], atoms[2]], gists={2: "in part", 3: "in part"})
+    put_carried(view, CarriedOver(start=4, atoms=(atoms[1], atoms[2]), tokens=20))
+    assert view.quoted == [atoms[0]]
+    assert view.carried == [atoms[1], atoms[2]]
+    assert view.gists == {3: "in part"}
