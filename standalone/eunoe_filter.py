@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 197 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 1c6073fe0b2ebe38d798a59781c6616b22599af5f3317cb9737fb20d14a14cc4
+# Made of 199 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 592dff95dce1e4fbad334dcb959443c2f81c34e058cbe68b0dfa3e38f698281d
 
 from __future__ import annotations
 
@@ -3484,7 +3484,7 @@ def _has_half_character(raw: Mapping[str, Any]) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.chat.memory: What is remembered between requests: facts by content, and the grown part of each chat.
+# eunoe.pipeline.chat.memory: What is remembered between requests: facts by content, and what tells whether a chat is known.
 
 _ENTRY_OVERHEAD_BYTES = 900
 _SMALL_TEXT_FACTOR = 6
@@ -3571,6 +3571,12 @@ class ContentMemory:
         self._bytes = 0
         self._lock = threading.Lock()
 
+    @property
+    def accounted_bytes(self) -> int:
+        """Bytes of the entries, as estimated from their texts."""
+        with self._lock:
+            return self._bytes + sum(entry.bytes for entry in self._old.values())
+
     def read_all(self, raws: Sequence[Mapping[str, Any]]) -> list[ContentEntry]:
         """The entry of each message; O(1) for a content met before."""
         young = self._young
@@ -3638,7 +3644,7 @@ def count_entries(entries: Sequence[ContentEntry], counter: TokenCounter) -> Non
 
 
 class Grown:
-    """The part of a chat that no longer changes, for ``ChatMemory``."""
+    """The part of a chat that no longer changes, for ``ChatMemory``: a pure function of it."""
 
     def __init__(self, counted_by: str) -> None:
         self.entries: list[ContentEntry] = []
@@ -3694,6 +3700,36 @@ class Grown:
         return list(entries[:size]) == self.entries
 
 
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.chat.call_ids: Ids of calls and results over the turns of a chat: used twice, or without their other half.
+
+def note_call_ids(
+    messages: Sequence[Message], called: set[str | None], repeated: set[str | None]
+) -> None:
+    """Add the ids of the calls to ``called``, and those met before to ``repeated``."""
+    for message in messages:
+        for call in message.calls:
+            (repeated if call.id in called else called).add(call.id)
+
+
+def note_unpaired(
+    atoms: Sequence[Atom],
+    messages: Sequence[Message],
+    loose: dict[str | None, list[int]],
+    open_calls: dict[str | None, list[int]],
+) -> None:
+    """Add results without a call to ``loose``, calls without a result to ``open_calls``."""
+    for atom in atoms:
+        if atom.broken and messages[atom.first].is_result:
+            loose.setdefault(messages[atom.first].answers, []).append(atom.first)
+        elif atom.unanswered and not atom.broken:
+            for key in atom.unanswered:
+                open_calls.setdefault(key, []).append(atom.indices[0])
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.chat.chat_memory: The grown part of recent chats, found again by their messages.
+
 GrownState = TypeVar("GrownState", bound=Grown)
 
 
@@ -3701,13 +3737,20 @@ class ChatMemory(Generic[GrownState]):
     """The grown part of recent chats, found again by its messages: least recently used goes.
 
     Bounded by bytes (as estimated from the sizes of the messages) and by the number of chats; the
-    chat in use stays, however large.
+    chat in use stays, however large. What a request made grow is paid for when it ends.
     """
 
     def __init__(self, max_bytes: int, max_chats: int = 64) -> None:
         self._max_bytes, self._max_chats = max_bytes, max_chats
-        self._chats: list[GrownState] = []
+        self._chats: dict[GrownState, int] = {}  # with their bytes, the last used one last
+        self._bytes = 0
+        self._ends: dict[int, dict[ContentKey, list[GrownState]]] = {}  # by size and last message
         self._lock = threading.Lock()
+
+    @property
+    def accounted_bytes(self) -> int:
+        """Bytes of the chats, as estimated when they were last given back."""
+        return self._bytes
 
     def find_given(self, raws: Sequence[Mapping[str, Any]], counted_by: str) -> GrownState | None:
         """The longest remembered chat of which all messages open this list, as they were given.
@@ -3715,25 +3758,22 @@ class ChatMemory(Generic[GrownState]):
         It comes locked for this caller alone. Chats with flags are not looked for: what they mean
         depends on the settings.
         """
-        likely: list[GrownState] = []
-        keys: dict[int, ContentKey] = {}  # of the messages with which known chats may end
         with self._lock:
-            for state in self._chats:
-                size = len(state.entries)
-                if state.busy or state.flagged or not 0 < size < len(raws):
-                    continue
-                if size not in keys:
-                    keys[size] = content_key(raws[size - 1])
-                if keys[size] == state.entries[-1].key and state.counted_by == counted_by:
-                    likely.append(state)
-        for state in sorted(likely, key=lambda s: -len(s.entries)):
+            likely = [
+                state
+                for size in sorted(self._ends, reverse=True)
+                if size < len(raws)
+                for state in self._ends[size].get(content_key(raws[size - 1]), ())
+                if state.counted_by == counted_by
+            ]
+        for state in likely:
             with self._lock:
-                if state.busy:
+                if state.busy or state not in self._chats:
                     continue
-                state.busy = True
+                self._take(state)
             if state.was_given(raws[: len(state.entries)]):
                 with self._lock:
-                    self._put_last(state)
+                    self._chats[state] = self._chats.pop(state, 0)
                 return state
             self.release(state)
         return None
@@ -3754,25 +3794,50 @@ class ChatMemory(Generic[GrownState]):
                     best = state
             if best is None:
                 best = make()
-            best.busy = True
-            self._put_last(best)
+            self._take(best)
+            self._chats[best] = self._chats.pop(best, 0)
             return best
-
-    def _put_last(self, state: GrownState) -> None:
-        """Note that a chat is in use, and forget the oldest ones beyond the bounds."""
-        self._chats = [chat for chat in self._chats if chat is not state]
-        self._chats.append(state)
-        del self._chats[: -self._max_chats]
-        while len(self._chats) > 1 and sum(c.bytes for c in self._chats) > self._max_bytes:
-            del self._chats[0]
 
     def release(self, state: GrownState) -> None:
         """Give the state back for the next request of the chat; a half-grown one is forgotten."""
         with self._lock:
-            if state.whole:
+            if not state.whole:
+                self._forget(state)
+            elif state in self._chats:
+                self._bytes += state.bytes - self._chats[state]
+                self._chats[state] = state.bytes
                 state.busy = False
-            else:
-                self._chats = [chat for chat in self._chats if chat is not state]
+                self._file(state)
+                while len(self._chats) > 1 and (
+                    len(self._chats) > self._max_chats or self._bytes > self._max_bytes
+                ):
+                    self._forget(next(iter(self._chats)))
+
+    def _take(self, state: GrownState) -> None:
+        """Lock a state; while it may grow, it is not filed."""
+        self._unfile(state)
+        state.busy = True
+
+    def _forget(self, state: GrownState) -> None:
+        self._bytes -= self._chats.pop(state, 0)
+        if not state.busy:
+            self._unfile(state)
+
+    def _file(self, state: GrownState) -> None:
+        if state.entries and not state.flagged:
+            ends = self._ends.setdefault(len(state.entries), {})
+            ends.setdefault(state.entries[-1].key, []).append(state)
+
+    def _unfile(self, state: GrownState) -> None:
+        size = len(state.entries)
+        if size not in self._ends or state.flagged:
+            return
+        ends, key = self._ends[size], state.entries[-1].key
+        ends[key] = [other for other in ends.get(key, ()) if other is not state]
+        if not ends[key]:
+            del ends[key]
+        if not ends:
+            del self._ends[size]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -3791,21 +3856,23 @@ class GrowingColumn:
 
     def extend(self, values: Sequence[int]) -> None:
         """Append some values."""
-        needed = self._size + len(values)
+        size, needed = self._size, self._size + len(values)
         if needed > len(self._values):
             grown = np.zeros(max(needed, 2 * len(self._values)), dtype=np.int64)
-            grown[: self._size] = self._values[: self._size]
+            grown[:size] = self._values[:size]
             self._values = grown
         if len(values) <= _FEW:  # sooner done one by one than made an array
-            for place, value in enumerate(values, self._size):
-                self._values[place] = value
+            for value in values:
+                self._values[size] = value
+                size += 1
         else:
-            self._values[self._size : needed] = values
+            self._values[size:needed] = values
         self._size = needed
 
     def add_up(self, values: Sequence[int]) -> None:
         """Append the running sum: the last value and what is added to it."""
-        self.extend(list(accumulate(values, initial=int(self._values[self._size - 1])))[1:])
+        total = self._values.item(self._size - 1)
+        self.extend([total := total + value for value in values])
 
     def view(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Shape (n,); not to be written to."""
@@ -6135,6 +6202,176 @@ def stance_strength(similarity: float, stance: Stance | None) -> float:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.validity: Would the provider accept this list? The rules of a profile, checked on message values.
+
+_ROLES = frozenset(KNOWN_ROLES)
+_SPEAKERS = _ROLES - frozenset(RESULT_ROLES)
+
+
+def beyond_talk(messages: Sequence[Message], start: int = 0) -> list[int]:
+    """Places from ``start`` on of what is no plain talk, of which only the roles may be wrong."""
+    return [
+        i
+        for i, m in enumerate(messages[start:], start)
+        if m.shape is not PLAIN_SHAPE or m.calls or m.role not in _SPEAKERS
+    ]
+
+
+def check_messages(
+    messages: Sequence[Message], profile: ProviderProfile, special: Sequence[int] | None = None
+) -> list[Violation]:
+    """Every rule of the profile that the list breaks, in the order of the messages.
+
+    Args:
+        special: ``beyond_talk`` of the messages, if it is at hand.
+
+    Note:
+        One pass over all, and one for each family of rules: O(messages + calls).
+    """
+    special = beyond_talk(messages) if special is None else special
+    found = [
+        Violation("shape", i, messages[i].shape.problem or f"unknown role {messages[i].role!r}")
+        for i in special
+        if messages[i].role not in _ROLES or messages[i].shape.problem
+    ]
+    found += _check_pairs(messages, special)
+    if profile.system_at_head or profile.user_first or profile.alternate:
+        found += _check_roles(messages, profile)
+    found += _check_blocks(messages, special, profile)
+    return sorted(found, key=lambda v: v.index)
+
+
+def a_message(message: Message) -> str:
+    """The kind of the message in words: "an assistant message"."""
+    return f"{'an' if message.role == 'assistant' else 'a'} {message.role} message"
+
+
+def is_visible_turn(message: Message) -> bool:
+    """A message that strict templates count when roles must alternate: no tool flow, no system."""
+    return message.role in ("user", "assistant") and not message.calls
+
+
+def _check_pairs(messages: Sequence[Message], special: Sequence[int]) -> Iterable[Violation]:
+    last, j = len(messages), 0
+    for i in special:
+        if i < j:
+            continue
+        message, j = messages[i], i + 1
+        if message.is_result:
+            yield Violation("orphan", i, f"a result without its call {message.answers!r}")
+        elif message.shape.legacy_call:
+            if j < last and messages[j].role == "function":
+                j += 1
+            elif j < last:
+                yield Violation("unanswered", i, "a function call without result")
+        elif message.calls:
+            found, j = _check_results(messages, i)
+            yield from found
+
+
+def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation], int]:
+    """What is wrong with the results behind the call at ``i``, and where they end."""
+    ids = [c.id for c in messages[i].calls]
+    found: list[Violation] = []
+    known = set(ids)
+    if len(known) < len(ids):
+        found.append(Violation("duplicate-call", i, "one id for two calls"))
+    got: set[str | None] = set()
+    j = i + 1
+    while j < len(messages) and messages[j].role == "tool":
+        answer = messages[j].answers
+        if answer not in known:
+            found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
+        elif answer in got:
+            found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
+        got.add(answer)
+        j += 1
+    missing = [str(c) for c in ids if c not in got]
+    if missing and (got or j < len(messages)):
+        found.append(Violation("unanswered", i, f"calls without result: {', '.join(missing)}"))
+    return found, j
+
+
+def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
+    body = [i for i, m in enumerate(messages) if not m.is_system]
+    first = body[0] if body else len(messages)
+    if profile.system_at_head:
+        for i in range(first, len(messages)):
+            if messages[i].is_system:
+                yield Violation("late-system", i, "a system message after the first turn")
+    if profile.user_first and messages:
+        if body and messages[first].role != "user":
+            yield Violation(
+                "first-not-user", first, f"the first turn is {messages[first].role}, not user"
+            )
+        if not any(m.role == "user" for m in messages):
+            yield Violation("no-user", 0, "there is no user message")
+    if profile.alternate:
+        seen = [i for i in body if is_visible_turn(messages[i])]
+        for i, j in pairwise(seen):
+            if messages[i].role == messages[j].role:
+                yield Violation(
+                    "alternation", j, f"{messages[j].role} follows {messages[i].role} at {i}"
+                )
+
+
+def _check_blocks(
+    messages: Sequence[Message], special: Sequence[int], profile: ProviderProfile
+) -> Iterable[Violation]:
+    items: set[str] = set()
+    thinking = profile.reasoning_field_with_calls and any(
+        messages[i].shape.reasoning_field for i in special
+    )
+    for i in special:
+        message, shape = messages[i], messages[i].shape
+        if shape is PLAIN_SHAPE and not (thinking and message.calls):
+            continue
+        for problem in message_problems(
+            message, profile, is_last=i == len(messages) - 1, thinking_mode=thinking
+        ):
+            yield Violation(problem[0], i, problem[1])
+        if profile.reasoning_pairs and shape.item_ids:
+            ids = shape.item_ids
+            twice = [x for n, x in enumerate(ids) if x in items or x in ids[:n]]
+            if twice:
+                yield Violation("duplicate-item", i, f"item {twice[0]} twice in one request")
+            items.update(ids)
+
+
+def message_problems(
+    message: Message, profile: ProviderProfile, *, is_last: bool, thinking_mode: bool
+) -> list[tuple[str, str]]:
+    """What is wrong with one message by itself: (code, sentence) pairs.
+
+    Args:
+        is_last: it is the last of the list, where a server tool may still run.
+        thinking_mode: reasoning came back with some message of the chat (DeepSeek's rule).
+    """
+    shape, found = message.shape, []
+    if shape.substance == 0 or (
+        shape.substance == 1 and profile.blank_refused and message.role != "tool"
+    ):
+        found.append(("empty-content", f"{a_message(message)} with nothing in it"))
+    if shape.half_character:
+        found.append(("surrogate", "half a character, which is no UTF-8"))
+    if shape.server_result_alone or (shape.server_use_open and not is_last):
+        found.append(("server-tool", "use and result of a server tool in different messages"))
+    if profile.thinking_first and shape.thinking_late:
+        found.append(("thinking-order", "the first block must be the thinking"))
+    if profile.reasoning_pairs and shape.reasoning_last:
+        found.append(("reasoning-pair", "reasoning without the item that must follow it"))
+    if (
+        profile.reasoning_field_with_calls
+        and thinking_mode
+        and message.calls
+        and not message.shape.legacy_call
+        and not shape.reasoning_field
+    ):
+        found.append(("reasoning-content", "calls without the reasoning they came with"))
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.window: Where the recent window begins: a pure function of the history, found by replaying its requests.
 
 IntArray = NDArray[np.int64]
@@ -6356,6 +6593,7 @@ class Transcript(Grown):
         atoms: the atoms of the finished turns, in order; the columns beside them say where each
             begins, its tokens, and whether it is a system message; ``system_places`` are those.
         atom_of_message: which atom holds each message.
+        beyond_talk: places of the messages that are no plain talk.
         atoms_before_turn: how many atoms stand before each turn.
         vectors: the embeddings that are known, by the name of what embeds.
         used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call.
@@ -6389,6 +6627,7 @@ class Transcript(Grown):
         self.index = RelevanceIndex()
         self.vectors: dict[str, VectorTable] = {}
         self.rows = TermRows()
+        self.beyond_talk: list[int] = []
         self.used_ids: set[str | None] = set()
         self.called_ids: set[str | None] = set()
         self.repeated_ids: set[str | None] = set()
@@ -6418,6 +6657,7 @@ class Transcript(Grown):
         start, first_turn = len(self.entries), len(self.turns)
         self.note_entries(entries)
         messages = self.messages[start:]
+        self.beyond_talk += beyond_talk(self.messages, start)
         own, systems = token_columns(entries)
         self.tokens_before.add_up(own)
         self.system_tokens_before.add_up(systems)
@@ -6492,30 +6732,6 @@ class Transcript(Grown):
                 raise TimeIsOverError("reading terms was given up")
             self.rows.append(self.entries[i].analysed())
         return self.rows
-
-
-def note_call_ids(
-    messages: Sequence[Message], called: set[str | None], repeated: set[str | None]
-) -> None:
-    """Add the ids of the calls to ``called``, and those met before to ``repeated``."""
-    for message in messages:
-        for call in message.calls:
-            (repeated if call.id in called else called).add(call.id)
-
-
-def note_unpaired(
-    atoms: Sequence[Atom],
-    messages: Sequence[Message],
-    loose: dict[str | None, list[int]],
-    open_calls: dict[str | None, list[int]],
-) -> None:
-    """Add results without a call to ``loose``, calls without a result to ``open_calls``."""
-    for atom in atoms:
-        if atom.broken and messages[atom.first].is_result:
-            loose.setdefault(messages[atom.first].answers, []).append(atom.first)
-        elif atom.unanswered and not atom.broken:
-            for key in atom.unanswered:
-                open_calls.setdefault(key, []).append(atom.indices[0])
 
 
 def turn_bounds(messages: Sequence[Message]) -> list[int]:
@@ -6606,6 +6822,13 @@ class PipelineMemory:
             if len(self._contents) > _MOST_COUNTERS:
                 del self._contents[next(iter(self._contents))]
             return found
+
+    @property
+    def accounted_bytes(self) -> int:
+        """What is remembered of messages and chats, as it is estimated for the bound."""
+        with self._lock:
+            contents = list(self._contents.values())
+        return sum(c.accounted_bytes for c in contents) + self.chats.accounted_bytes
 
 
 _PROCESS_MEMORY = PipelineMemory()
@@ -13177,166 +13400,6 @@ class Conversation:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.validity: Would the provider accept this list? The rules of a profile, checked on message values.
-
-_ROLES = frozenset(KNOWN_ROLES)
-_SPEAKERS = _ROLES - frozenset(RESULT_ROLES)
-
-
-def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
-    """Every rule of the profile that the list breaks, in the order of the messages.
-
-    Note:
-        One pass over all, and one for each family of rules: O(messages + calls).
-    """
-    special = [  # of plain talk only the order of roles may be wrong
-        i
-        for i, m in enumerate(messages)
-        if m.shape is not PLAIN_SHAPE or m.calls or m.role not in _SPEAKERS
-    ]
-    found = [
-        Violation("shape", i, messages[i].shape.problem or f"unknown role {messages[i].role!r}")
-        for i in special
-        if messages[i].role not in _ROLES or messages[i].shape.problem
-    ]
-    found += _check_pairs(messages, special)
-    if profile.system_at_head or profile.user_first or profile.alternate:
-        found += _check_roles(messages, profile)
-    found += _check_blocks(messages, special, profile)
-    return sorted(found, key=lambda v: v.index)
-
-
-def a_message(message: Message) -> str:
-    """The kind of the message in words: "an assistant message"."""
-    return f"{'an' if message.role == 'assistant' else 'a'} {message.role} message"
-
-
-def is_visible_turn(message: Message) -> bool:
-    """A message that strict templates count when roles must alternate: no tool flow, no system."""
-    return message.role in ("user", "assistant") and not message.calls
-
-
-def _check_pairs(messages: Sequence[Message], special: Sequence[int]) -> Iterable[Violation]:
-    last, j = len(messages), 0
-    for i in special:
-        if i < j:
-            continue
-        message, j = messages[i], i + 1
-        if message.is_result:
-            yield Violation("orphan", i, f"a result without its call {message.answers!r}")
-        elif message.shape.legacy_call:
-            if j < last and messages[j].role == "function":
-                j += 1
-            elif j < last:
-                yield Violation("unanswered", i, "a function call without result")
-        elif message.calls:
-            found, j = _check_results(messages, i)
-            yield from found
-
-
-def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation], int]:
-    """What is wrong with the results behind the call at ``i``, and where they end."""
-    ids = [c.id for c in messages[i].calls]
-    found: list[Violation] = []
-    known = set(ids)
-    if len(known) < len(ids):
-        found.append(Violation("duplicate-call", i, "one id for two calls"))
-    got: set[str | None] = set()
-    j = i + 1
-    while j < len(messages) and messages[j].role == "tool":
-        answer = messages[j].answers
-        if answer not in known:
-            found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
-        elif answer in got:
-            found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
-        got.add(answer)
-        j += 1
-    missing = [str(c) for c in ids if c not in got]
-    if missing and (got or j < len(messages)):
-        found.append(Violation("unanswered", i, f"calls without result: {', '.join(missing)}"))
-    return found, j
-
-
-def _check_roles(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
-    body = [i for i, m in enumerate(messages) if not m.is_system]
-    first = body[0] if body else len(messages)
-    if profile.system_at_head:
-        for i in range(first, len(messages)):
-            if messages[i].is_system:
-                yield Violation("late-system", i, "a system message after the first turn")
-    if profile.user_first and messages:
-        if body and messages[first].role != "user":
-            yield Violation(
-                "first-not-user", first, f"the first turn is {messages[first].role}, not user"
-            )
-        if not any(m.role == "user" for m in messages):
-            yield Violation("no-user", 0, "there is no user message")
-    if profile.alternate:
-        seen = [i for i in body if is_visible_turn(messages[i])]
-        for i, j in pairwise(seen):
-            if messages[i].role == messages[j].role:
-                yield Violation(
-                    "alternation", j, f"{messages[j].role} follows {messages[i].role} at {i}"
-                )
-
-
-def _check_blocks(
-    messages: Sequence[Message], special: Sequence[int], profile: ProviderProfile
-) -> Iterable[Violation]:
-    items: set[str] = set()
-    thinking = profile.reasoning_field_with_calls and any(
-        messages[i].shape.reasoning_field for i in special
-    )
-    for i in special:
-        message, shape = messages[i], messages[i].shape
-        if shape is PLAIN_SHAPE and not (thinking and message.calls):
-            continue
-        for problem in message_problems(
-            message, profile, is_last=i == len(messages) - 1, thinking_mode=thinking
-        ):
-            yield Violation(problem[0], i, problem[1])
-        if profile.reasoning_pairs and shape.item_ids:
-            ids = shape.item_ids
-            twice = [x for n, x in enumerate(ids) if x in items or x in ids[:n]]
-            if twice:
-                yield Violation("duplicate-item", i, f"item {twice[0]} twice in one request")
-            items.update(ids)
-
-
-def message_problems(
-    message: Message, profile: ProviderProfile, *, is_last: bool, thinking_mode: bool
-) -> list[tuple[str, str]]:
-    """What is wrong with one message by itself: (code, sentence) pairs.
-
-    Args:
-        is_last: it is the last of the list, where a server tool may still run.
-        thinking_mode: reasoning came back with some message of the chat (DeepSeek's rule).
-    """
-    shape, found = message.shape, []
-    if shape.substance == 0 or (
-        shape.substance == 1 and profile.blank_refused and message.role != "tool"
-    ):
-        found.append(("empty-content", f"{a_message(message)} with nothing in it"))
-    if shape.half_character:
-        found.append(("surrogate", "half a character, which is no UTF-8"))
-    if shape.server_result_alone or (shape.server_use_open and not is_last):
-        found.append(("server-tool", "use and result of a server tool in different messages"))
-    if profile.thinking_first and shape.thinking_late:
-        found.append(("thinking-order", "the first block must be the thinking"))
-    if profile.reasoning_pairs and shape.reasoning_last:
-        found.append(("reasoning-pair", "reasoning without the item that must follow it"))
-    if (
-        profile.reasoning_field_with_calls
-        and thinking_mode
-        and message.calls
-        and not message.shape.legacy_call
-        and not shape.reasoning_field
-    ):
-        found.append(("reasoning-content", "calls without the reasoning they came with"))
-    return found
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.arranging.slots: Atoms as messages to send: stubs for missing results, mended characters, nothing empty.
 
 NO_RESULT = "[no result was recorded for this call]"
@@ -18964,7 +19027,9 @@ def nothing_to_change(request: Request) -> bool:
         return False
     if request.settings.rewrite_call_ids and check_call_ids(request.messages, request.profile):
         return False
-    return not check_messages(request.messages, request.profile)
+    messages, finished = request.messages, request.turn_start
+    special = request.transcript.beyond_talk + beyond_talk(messages, finished)
+    return not check_messages(messages, request.profile, special)
 
 
 # --------------------------------------------------------------------------------------------------

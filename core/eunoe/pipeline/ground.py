@@ -11,7 +11,7 @@ from eunoe.domain.settings import Settings
 from eunoe.pipeline.request import Request
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe.stages.own_servers import check_call_ids
-from eunoe.stages.validity import check_messages
+from eunoe.stages.validity import beyond_talk, check_messages
 
 
 @lru_cache(maxsize=512)
@@ -52,4 +52,6 @@ def nothing_to_change(request: Request) -> bool:
         return False
     if request.settings.rewrite_call_ids and check_call_ids(request.messages, request.profile):
         return False
-    return not check_messages(request.messages, request.profile)
+    messages, finished = request.messages, request.turn_start
+    special = request.transcript.beyond_talk + beyond_talk(messages, finished)
+    return not check_messages(messages, request.profile, special)

@@ -23,6 +23,7 @@ from eunoe.pipeline.advisers.structuring import (
     StanceDesk,
     StancesOf,
 )
+from eunoe.pipeline.chat.call_ids import note_call_ids, note_unpaired
 from eunoe.pipeline.chat.flag_reading import ReadFlags
 from eunoe.pipeline.chat.line_counts import by_lines
 from eunoe.pipeline.chat.memory import ContentEntry, ContentMemory, count_entries
@@ -30,8 +31,6 @@ from eunoe.pipeline.chat.transcript import (
     LIST_FRAMING,
     Transcript,
     chat_timeline,
-    note_call_ids,
-    note_unpaired,
 )
 from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.stages.atoms import build_atoms, opens_turn

@@ -16,17 +16,27 @@ _ROLES = frozenset(KNOWN_ROLES)
 _SPEAKERS = _ROLES - frozenset(RESULT_ROLES)
 
 
-def check_messages(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
+def beyond_talk(messages: Sequence[Message], start: int = 0) -> list[int]:
+    """Places from ``start`` on of what is no plain talk, of which only the roles may be wrong."""
+    return [
+        i
+        for i, m in enumerate(messages[start:], start)
+        if m.shape is not PLAIN_SHAPE or m.calls or m.role not in _SPEAKERS
+    ]
+
+
+def check_messages(
+    messages: Sequence[Message], profile: ProviderProfile, special: Sequence[int] | None = None
+) -> list[Violation]:
     """Every rule of the profile that the list breaks, in the order of the messages.
+
+    Args:
+        special: ``beyond_talk`` of the messages, if it is at hand.
 
     Note:
         One pass over all, and one for each family of rules: O(messages + calls).
     """
-    special = [  # of plain talk only the order of roles may be wrong
-        i
-        for i, m in enumerate(messages)
-        if m.shape is not PLAIN_SHAPE or m.calls or m.role not in _SPEAKERS
-    ]
+    special = beyond_talk(messages) if special is None else special
     found = [
         Violation("shape", i, messages[i].shape.problem or f"unknown role {messages[i].role!r}")
         for i in special

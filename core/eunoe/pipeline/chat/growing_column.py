@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 
 import numpy as np
 
@@ -20,21 +19,23 @@ class GrowingColumn:
 
     def extend(self, values: Sequence[int]) -> None:
         """Append some values."""
-        needed = self._size + len(values)
+        size, needed = self._size, self._size + len(values)
         if needed > len(self._values):
             grown = np.zeros(max(needed, 2 * len(self._values)), dtype=np.int64)
-            grown[: self._size] = self._values[: self._size]
+            grown[:size] = self._values[:size]
             self._values = grown
         if len(values) <= _FEW:  # sooner done one by one than made an array
-            for place, value in enumerate(values, self._size):
-                self._values[place] = value
+            for value in values:
+                self._values[size] = value
+                size += 1
         else:
-            self._values[self._size : needed] = values
+            self._values[size:needed] = values
         self._size = needed
 
     def add_up(self, values: Sequence[int]) -> None:
         """Append the running sum: the last value and what is added to it."""
-        self.extend(list(accumulate(values, initial=int(self._values[self._size - 1])))[1:])
+        total = self._values.item(self._size - 1)
+        self.extend([total := total + value for value in values])
 
     def view(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Shape (n,); not to be written to."""

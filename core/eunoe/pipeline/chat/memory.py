@@ -1,16 +1,16 @@
-"""What is remembered between requests: facts by content, and the grown part of each chat.
+"""What is remembered between requests: facts by content, and what tells whether a chat is known.
 
-Nothing here can change an answer: every fact is a pure function of content, and a chat's part is a
-pure function of its messages, so a cold start gives the same bytes. Both are bounded in size.
+Nothing here can change an answer: every fact is a pure function of content, so a cold start gives
+the same bytes. All of it is bounded in size.
 """
 
 from __future__ import annotations
 
 import marshal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress, repeat
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from eunoe.domain.flag import FlagReading
 from eunoe.domain.message import Message
@@ -107,6 +107,12 @@ class ContentMemory:
         self._bytes = 0
         self._lock = threading.Lock()
 
+    @property
+    def accounted_bytes(self) -> int:
+        """Bytes of the entries, as estimated from their texts."""
+        with self._lock:
+            return self._bytes + sum(entry.bytes for entry in self._old.values())
+
     def read_all(self, raws: Sequence[Mapping[str, Any]]) -> list[ContentEntry]:
         """The entry of each message; O(1) for a content met before."""
         young = self._young
@@ -174,7 +180,7 @@ def count_entries(entries: Sequence[ContentEntry], counter: TokenCounter) -> Non
 
 
 class Grown:
-    """The part of a chat that no longer changes, for ``ChatMemory``."""
+    """The part of a chat that no longer changes, for ``ChatMemory``: a pure function of it."""
 
     def __init__(self, counted_by: str) -> None:
         self.entries: list[ContentEntry] = []
@@ -228,84 +234,3 @@ class Grown:
         if size and self.entries[-1] is not entries[size - 1]:
             return False
         return list(entries[:size]) == self.entries
-
-
-GrownState = TypeVar("GrownState", bound=Grown)
-
-
-class ChatMemory(Generic[GrownState]):
-    """The grown part of recent chats, found again by its messages: least recently used goes.
-
-    Bounded by bytes (as estimated from the sizes of the messages) and by the number of chats; the
-    chat in use stays, however large.
-    """
-
-    def __init__(self, max_bytes: int, max_chats: int = 64) -> None:
-        self._max_bytes, self._max_chats = max_bytes, max_chats
-        self._chats: list[GrownState] = []
-        self._lock = threading.Lock()
-
-    def find_given(self, raws: Sequence[Mapping[str, Any]], counted_by: str) -> GrownState | None:
-        """The longest remembered chat of which all messages open this list, as they were given.
-
-        It comes locked for this caller alone. Chats with flags are not looked for: what they mean
-        depends on the settings.
-        """
-        likely: list[GrownState] = []
-        keys: dict[int, ContentKey] = {}  # of the messages with which known chats may end
-        with self._lock:
-            for state in self._chats:
-                size = len(state.entries)
-                if state.busy or state.flagged or not 0 < size < len(raws):
-                    continue
-                if size not in keys:
-                    keys[size] = content_key(raws[size - 1])
-                if keys[size] == state.entries[-1].key and state.counted_by == counted_by:
-                    likely.append(state)
-        for state in sorted(likely, key=lambda s: -len(s.entries)):
-            with self._lock:
-                if state.busy:
-                    continue
-                state.busy = True
-            if state.was_given(raws[: len(state.entries)]):
-                with self._lock:
-                    self._put_last(state)
-                return state
-            self.release(state)
-        return None
-
-    def find(
-        self, entries: Sequence[ContentEntry], counted_by: str, make: Callable[[], GrownState]
-    ) -> GrownState:
-        """The longest remembered chat of which all messages open this one, else a new one.
-
-        The state comes locked for this caller alone: other requests of the chat make their own.
-        """
-        with self._lock:
-            best: GrownState | None = None
-            for state in self._chats:
-                size = len(state.entries)
-                fits = counted_by == state.counted_by and (best is None or size > len(best.entries))
-                if fits and size <= len(entries) and not state.busy and state.opens(entries):
-                    best = state
-            if best is None:
-                best = make()
-            best.busy = True
-            self._put_last(best)
-            return best
-
-    def _put_last(self, state: GrownState) -> None:
-        """Note that a chat is in use, and forget the oldest ones beyond the bounds."""
-        self._chats = [chat for chat in self._chats if chat is not state]
-        self._chats.append(state)
-        del self._chats[: -self._max_chats]
-        while len(self._chats) > 1 and sum(c.bytes for c in self._chats) > self._max_bytes:
-            del self._chats[0]
-
-    def release(self, state: GrownState) -> None:
-        """Give the state back for the next request of the chat; a half-grown one is forgotten."""
-        with self._lock:
-            if state.whole:
-                state.busy = False
-            else:
-                self._chats = [chat for chat in self._chats if chat is not state]

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from eunoe.domain.atom import Atom
 from eunoe.domain.errors import TimeIsOverError
 from eunoe.domain.message import Message
+from eunoe.pipeline.chat.call_ids import note_call_ids, note_unpaired
+from eunoe.pipeline.chat.chat_memory import ChatMemory
 from eunoe.pipeline.chat.growing_column import GrowingColumn
-from eunoe.pipeline.chat.memory import ChatMemory, ContentEntry, ContentMemory, Grown
+from eunoe.pipeline.chat.memory import ContentEntry, ContentMemory, Grown
 from eunoe.pipeline.chat.opinion_memory import OpinionMemory
 from eunoe.pipeline.chat.sent_windows import SentWindows
 from eunoe.stages.atoms import build_atoms, opens_turn
@@ -27,6 +29,7 @@ from eunoe.stages.scoring.live_values import ValueRows
 from eunoe.stages.scoring.term_rows import TermRows
 from eunoe.stages.scoring.vectors import VectorTable
 from eunoe.stages.structure.stance import Stance
+from eunoe.stages.validity import beyond_talk
 from eunoe.stages.window import Timeline, WaterMarks
 
 _CHECK_EVERY = 64
@@ -44,6 +47,7 @@ class Transcript(Grown):
         atoms: the atoms of the finished turns, in order; the columns beside them say where each
             begins, its tokens, and whether it is a system message; ``system_places`` are those.
         atom_of_message: which atom holds each message.
+        beyond_talk: places of the messages that are no plain talk.
         atoms_before_turn: how many atoms stand before each turn.
         vectors: the embeddings that are known, by the name of what embeds.
         used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call.
@@ -77,6 +81,7 @@ class Transcript(Grown):
         self.index = RelevanceIndex()
         self.vectors: dict[str, VectorTable] = {}
         self.rows = TermRows()
+        self.beyond_talk: list[int] = []
         self.used_ids: set[str | None] = set()
         self.called_ids: set[str | None] = set()
         self.repeated_ids: set[str | None] = set()
@@ -106,6 +111,7 @@ class Transcript(Grown):
         start, first_turn = len(self.entries), len(self.turns)
         self.note_entries(entries)
         messages = self.messages[start:]
+        self.beyond_talk += beyond_talk(self.messages, start)
         own, systems = token_columns(entries)
         self.tokens_before.add_up(own)
         self.system_tokens_before.add_up(systems)
@@ -180,30 +186,6 @@ class Transcript(Grown):
                 raise TimeIsOverError("reading terms was given up")
             self.rows.append(self.entries[i].analysed())
         return self.rows
-
-
-def note_call_ids(
-    messages: Sequence[Message], called: set[str | None], repeated: set[str | None]
-) -> None:
-    """Add the ids of the calls to ``called``, and those met before to ``repeated``."""
-    for message in messages:
-        for call in message.calls:
-            (repeated if call.id in called else called).add(call.id)
-
-
-def note_unpaired(
-    atoms: Sequence[Atom],
-    messages: Sequence[Message],
-    loose: dict[str | None, list[int]],
-    open_calls: dict[str | None, list[int]],
-) -> None:
-    """Add results without a call to ``loose``, calls without a result to ``open_calls``."""
-    for atom in atoms:
-        if atom.broken and messages[atom.first].is_result:
-            loose.setdefault(messages[atom.first].answers, []).append(atom.first)
-        elif atom.unanswered and not atom.broken:
-            for key in atom.unanswered:
-                open_calls.setdefault(key, []).append(atom.indices[0])
 
 
 def turn_bounds(messages: Sequence[Message]) -> list[int]:
@@ -294,6 +276,13 @@ class PipelineMemory:
             if len(self._contents) > _MOST_COUNTERS:
                 del self._contents[next(iter(self._contents))]
             return found
+
+    @property
+    def accounted_bytes(self) -> int:
+        """What is remembered of messages and chats, as it is estimated for the bound."""
+        with self._lock:
+            contents = list(self._contents.values())
+        return sum(c.accounted_bytes for c in contents) + self.chats.accounted_bytes
 
 
 _PROCESS_MEMORY = PipelineMemory()
