@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 199 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 592dff95dce1e4fbad334dcb959443c2f81c34e058cbe68b0dfa3e38f698281d
+# sources sha256 e4a492fbee17b882805ec62ccbf57b464b3025e26bf0808afecf2c1d3c48d43a
 
 from __future__ import annotations
 
@@ -1935,7 +1935,33 @@ _CUE_ASSISTANT_PATTERN = re.compile(
     r"\b(?:(?:did|have|had) you|you (?:said|told|mentioned|suggested|recommended|gave|wrote"
     r"|explained|listed|provided|proposed|showed)|your (?:answer|suggestion"
     r"|recommendation|advice|list|reply"
-    r"|explanation|example)s?)\b",
+    r"|explanation|example)s?"
+    r"|(?:hast|hattest) du|(?:haben|hatten) (?-i:Sie)|(?:du|(?-i:Sie)) (?:mir |uns )?(?:\w+ ){0,4}?"
+    r"(?:gesagt|genannt|erwähnt|empfohlen|geraten|vorgeschlagen|gegeben|geschrieben|erklärt"
+    r"|gezeigt|aufgelistet) (?:hast|hattest|haben|hatten)"
+    r"|(?:sagtest|nanntest|empfahlst|meintest|schriebst|gabst) du"
+    r"|(?:dein\w*|(?-i:Ihr)\w*) (?:antwort|vorschl[aä]g|empfehlung|rat\b|tipp|liste|erklärung"
+    r"|beispiel)\w*"
+    r"|(?:as|avais)[- ]tu|(?:avez|aviez)[- ]vous"
+    r"|(?:tu|vous) (?:m'|nous )?(?:as|avais|avez|aviez) (?:dit|donné|cité|suggéré|recommandé"
+    r"|conseillé|proposé|écrit|expliqué|montré)"
+    r"|(?:ta|tes|votre|vos|ton) (?:réponse|suggestion|recommandation|conseil|liste|explication"
+    r"|exemple)s?"
+    r"|(?:dijiste|mencionaste|sugeriste|recomendaste|aconsejaste|propusiste|escribiste"
+    r"|explicaste|mostraste|nos diste|me diste)|has (?:dicho|sugerido|recomendado|aconsejado"
+    r"|propuesto|escrito|explicado|mostrado)"
+    r"|tus? (?:respuesta|sugerencia|recomendaci[oó]n|consejo|lista|explicaci[oó]n|ejemplo)\w*"
+    r"|você (?:me |nos )?(?:disse|mencionou|sugeriu|recomendou|deu|propôs|escreveu|explicou"
+    r"|mostrou)|(?:tua|sua)s? (?:resposta|sugest|recomenda|lista|explica)\w*"
+    r"|hai (?:detto|menzionato|suggerito|consigliato|raccomandato|dato|proposto|scritto|spiegato"
+    r"|mostrato)|tu[aoe]i? (?:rispost|suggeriment|consigli|list|spiegazion|esempi)\w*"
+    r"|(?:ты|вы) (?:\w+ ){0,2}?(?:сказал|говорил|упомянул|упоминал|предложил|посоветовал"
+    r"|советовал|рекомендовал|порекомендовал|дал|написал|объяснил|показал|назвал|перечислил)\w*"
+    r"|(?:тво|ваш)\w* (?:ответ|совет|предложени|рекомендаци|спис|объяснени)\w*)\b"
+    r"|[你您](?:之前|以前|刚才|剛才|刚刚|上次|先前|当时|曾).{0,6}?(?:说|說|推荐|推薦|建议|建議|提|告诉|告訴|给|給|写|寫|列)"
+    r"|[你您](?:给|給|跟|向)?我?们?(?:说|說|推荐|推薦|建议|建議|提到|提|告诉|告訴|列出|写|寫)[过過的了]"
+    r"|(?:言って|教えて|勧めて|すすめて|薦めて|提案して|挙げて|書いて)(?:くれた|くださった|下さった|いただいた)"
+    r"|(?:추천|제안|설명|말)해 ?(?:줬|주었|주셨|준)|알려 ?(?:줬|주었|주셨|준)",
     re.IGNORECASE,
 )
 _CUE_STANDING_PATTERN = re.compile(
@@ -10537,6 +10563,7 @@ class WindowCoverage:
         relevant_inside: The same in the window.
         people: Whether it names one of those who speak in this chat.
         dated: Whether messages before the window are nearer to a day that it names.
+        whole: Whether it is about the chat as a whole ("the order in which I brought these up").
     """
 
     inside: float
@@ -10555,6 +10582,7 @@ class WindowCoverage:
     relevant_inside: float = 0.0
     people: bool = False
     dated: bool = False
+    whole: bool = False
 
     @property
     def score(self) -> float:
@@ -10591,6 +10619,14 @@ class WindowCoverage:
         return self.dated or (self.people and self.relevant_outside > self.relevant_inside)
 
     @property
+    def by_whole(self) -> bool:
+        """Whether it is about the whole chat, of which the window is a part, however well it fits.
+
+        "In which order did I bring these up?" names many things, some of which are in view.
+        """
+        return self.whole and self.best_outside > 0.0
+
+    @property
     def relevance_leads(self) -> bool:
         """Whether it is short, and nothing in view comes near in relevance to what is not."""
         return (
@@ -10621,6 +10657,8 @@ class WindowCoverage:
     def _open_by_words(self) -> bool:
         if self.best_outside <= 0.0:
             return False
+        if self.by_whole:
+            return True
         if self.asks or self.recalls:
             return self.score >= 0.0
         if self.words > GATE_NAME_WORDS:
@@ -10708,6 +10746,7 @@ def window_coverage(
         relevant_inside=float(values[start:].max(initial=0.0)),
         people=answer.profile.people > 0,
         dated=_dated_before(index, answer, start),
+        whole=cues & CUE_RECALL != 0 and cues & (CUE_ORDER | CUE_SUMMARY) != 0,
     )
 
 
@@ -21017,8 +21056,7 @@ def need_of_recall(
         return RecallNeed("none", "the question does not point back")
     scored = score_history(request)
     if wish or scored.answer is None:
-        depth: Literal["none", "deep"] = "deep" if wish else "none"
-        return RecallNeed(depth, "recall was asked for", scored)
+        return RecallNeed("deep" if wish else "none", "recall was asked for", scored)
     coverage = window_coverage(
         request.transcript.indexed(request.expired),
         query,
@@ -21034,21 +21072,23 @@ def need_of_recall(
         return RecallNeed("light", why, scored, unasked=True)
     if shut:
         return RecallNeed("none", "the window holds what the question needs", scored)
+    depth, why = _depth_of(coverage)
+    return RecallNeed(depth, why, scored)
+
+
+def _depth_of(coverage: WindowCoverage) -> tuple[Literal["light", "deep"], str]:
+    """How deep a question reaches that opens the gate, and what opened it."""
+    if coverage.by_whole:
+        return "deep", "the question is about the chat as a whole"
     if coverage.by_subject:
-        why = "the question names a person or a day that older messages tell more of"
-        return RecallNeed("deep", why, scored)
+        return "deep", "the question names a person or a day that older messages tell more of"
     if coverage.by_meaning:
-        why = "an older message is closer in meaning to the question than the window"
-        return RecallNeed("light", why, scored)
+        return "light", "an older message is closer in meaning to the question than the window"
     if coverage.by_relevance:
-        why = "an older message is far more relevant to the question than the window"
-        return RecallNeed("light", why, scored)
+        return "light", "an older message is far more relevant to the question than the window"
     found = f"{100 * coverage.best_outside:.0f} % against {100 * coverage.best_inside:.0f} %"
-    return RecallNeed(
-        "deep" if coverage.plain else "light",
-        f"an older message covers more of the question than the window ({found})",
-        scored,
-    )
+    why = f"an older message covers more of the question than the window ({found})"
+    return "deep" if coverage.plain else "light", why
 
 
 # --------------------------------------------------------------------------------------------------

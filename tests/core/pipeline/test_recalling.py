@@ -116,6 +116,13 @@ def test_a_question_that_follows_from_the_window_recalls_nothing():
     assert report.recall_reason
 
 
+def test_a_question_about_the_whole_chat_reaches_far_back():
+    asked = "List the order in which I brought up the gate code, the lorem and every item, please."
+    report = ask([*chat()[:-1], user(asked)], 700).report
+    assert report.recall_reason == "the question is about the chat as a whole"
+    assert report.decisions[1].fate is Fate.RECALLED
+
+
 @pytest.mark.parametrize("budget", range(300, 420, 10))
 def test_a_long_name_is_counted_in_the_block(budget):
     named = user(FACT, name="somebody with a very long name " * 5)

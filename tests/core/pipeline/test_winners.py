@@ -295,8 +295,8 @@ FAMILIES = {
     "look-alikes": LOOK_ALIKES,
 }
 WEAK = {
-    ("arc", "de", "stable"): "an answer that shares no word with the question, and the room that "
-    "stays with the newest turns"
+    ("arc", "zh", "stable"): "the block takes two tokens more than it was estimated at, so what "
+    "matters least of it gives way to a window that had grown back to the last token"
 }
 """Cases that are lost today, and why."""
 

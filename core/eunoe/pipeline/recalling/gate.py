@@ -11,7 +11,7 @@ from typing import Literal
 
 from eunoe.pipeline.recalling.recall import Scored, score_history
 from eunoe.pipeline.request import Request
-from eunoe.stages.scoring.gate import may_open, window_coverage
+from eunoe.stages.scoring.gate import WindowCoverage, may_open, window_coverage
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,7 @@ def need_of_recall(
         return RecallNeed("none", "the question does not point back")
     scored = score_history(request)
     if wish or scored.answer is None:
-        depth: Literal["none", "deep"] = "deep" if wish else "none"
-        return RecallNeed(depth, "recall was asked for", scored)
+        return RecallNeed("deep" if wish else "none", "recall was asked for", scored)
     coverage = window_coverage(
         request.transcript.indexed(request.expired),
         query,
@@ -65,18 +64,20 @@ def need_of_recall(
         return RecallNeed("light", why, scored, unasked=True)
     if shut:
         return RecallNeed("none", "the window holds what the question needs", scored)
+    depth, why = _depth_of(coverage)
+    return RecallNeed(depth, why, scored)
+
+
+def _depth_of(coverage: WindowCoverage) -> tuple[Literal["light", "deep"], str]:
+    """How deep a question reaches that opens the gate, and what opened it."""
+    if coverage.by_whole:
+        return "deep", "the question is about the chat as a whole"
     if coverage.by_subject:
-        why = "the question names a person or a day that older messages tell more of"
-        return RecallNeed("deep", why, scored)
+        return "deep", "the question names a person or a day that older messages tell more of"
     if coverage.by_meaning:
-        why = "an older message is closer in meaning to the question than the window"
-        return RecallNeed("light", why, scored)
+        return "light", "an older message is closer in meaning to the question than the window"
     if coverage.by_relevance:
-        why = "an older message is far more relevant to the question than the window"
-        return RecallNeed("light", why, scored)
+        return "light", "an older message is far more relevant to the question than the window"
     found = f"{100 * coverage.best_outside:.0f} % against {100 * coverage.best_inside:.0f} %"
-    return RecallNeed(
-        "deep" if coverage.plain else "light",
-        f"an older message covers more of the question than the window ({found})",
-        scored,
-    )
+    why = f"an older message covers more of the question than the window ({found})"
+    return "deep" if coverage.plain else "light", why

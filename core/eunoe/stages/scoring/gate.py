@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.stages.scoring.analysis import TextAnalysis
-from eunoe.stages.scoring.cues import CUE_FOLLOW_UP, CUE_RECALL, CUE_WANTS
+from eunoe.stages.scoring.cues import (
+    CUE_FOLLOW_UP,
+    CUE_ORDER,
+    CUE_RECALL,
+    CUE_SUMMARY,
+    CUE_WANTS,
+)
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.profile import Relevance, cues_of
 from eunoe.stages.scoring.vectors import beyond_chance
@@ -53,6 +59,7 @@ class WindowCoverage:
         relevant_inside: The same in the window.
         people: Whether it names one of those who speak in this chat.
         dated: Whether messages before the window are nearer to a day that it names.
+        whole: Whether it is about the chat as a whole ("the order in which I brought these up").
     """
 
     inside: float
@@ -71,6 +78,7 @@ class WindowCoverage:
     relevant_inside: float = 0.0
     people: bool = False
     dated: bool = False
+    whole: bool = False
 
     @property
     def score(self) -> float:
@@ -107,6 +115,14 @@ class WindowCoverage:
         return self.dated or (self.people and self.relevant_outside > self.relevant_inside)
 
     @property
+    def by_whole(self) -> bool:
+        """Whether it is about the whole chat, of which the window is a part, however well it fits.
+
+        "In which order did I bring these up?" names many things, some of which are in view.
+        """
+        return self.whole and self.best_outside > 0.0
+
+    @property
     def relevance_leads(self) -> bool:
         """Whether it is short, and nothing in view comes near in relevance to what is not."""
         return (
@@ -137,6 +153,8 @@ class WindowCoverage:
     def _open_by_words(self) -> bool:
         if self.best_outside <= 0.0:
             return False
+        if self.by_whole:
+            return True
         if self.asks or self.recalls:
             return self.score >= 0.0
         if self.words > GATE_NAME_WORDS:
@@ -224,6 +242,7 @@ def window_coverage(
         relevant_inside=float(values[start:].max(initial=0.0)),
         people=answer.profile.people > 0,
         dated=_dated_before(index, answer, start),
+        whole=cues & CUE_RECALL != 0 and cues & (CUE_ORDER | CUE_SUMMARY) != 0,
     )
 
 

@@ -42,6 +42,53 @@ def test_cues(text, cue):
     assert find_cues(text) & cue
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which oven had you recommended?",
+        "your advice on the oven",
+        "Welchen Ofen hattest du empfohlen?",
+        "Welchen Ofen haben Sie empfohlen?",
+        "der Ofen, den du mir damals empfohlen hast",
+        "Was war dein Vorschlag?",
+        "Quel four as-tu recommandé ?",
+        "le four que tu m'as conseillé",
+        "¿Qué horno recomendaste?",
+        "¿Cuál fue tu recomendación?",
+        "Qual forno você recomendou?",
+        "Che forno mi hai consigliato?",
+        "Какую печь ты мне посоветовал?",
+        "你之前推荐我们买哪个烤箱？",
+        "你推荐的烤箱是哪个？",
+        "勧めてくれたオーブンは？",
+        "추천해 준 오븐이 뭐였지?",
+    ],
+)
+def test_what_the_assistant_said_is_asked_for_in_many_languages(text):
+    assert find_cues(text) & CUE_ASSISTANT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What would you recommend?",
+        "Wir brauchen einen Rat.",
+        "Was würdest du empfehlen?",
+        "Wo haben sie gewohnt?",
+        "Wann hat sie ihre Antwort geschickt?",
+        "Que me recommandes-tu ?",
+        "¿Qué me recomiendas?",
+        "Che mi consigli?",
+        "Что посоветуешь?",
+        "你建议我买哪个烤箱？",
+        "おすすめを教えて",
+        "추천해 줘",
+    ],
+)
+def test_who_asks_for_advice_does_not_ask_what_was_said(text):
+    assert not find_cues(text) & CUE_ASSISTANT
+
+
 @pytest.mark.parametrize("text", ["Write a sorting function.", "the cat sat", ""])
 def test_plain_texts_have_no_cue(text):
     assert find_cues(text) == 0

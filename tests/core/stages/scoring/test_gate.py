@@ -64,6 +64,24 @@ def test_stays_closed(text):
     assert not cover(text).open
 
 
+ORDER = (
+    "Can you walk me through the order in which {} the garden, the roses, the tulips and the dog, "
+    "one thing after another, in four short items and nothing else at all?"
+)
+
+
+def test_a_question_about_the_whole_chat_opens_it_whatever_is_in_view():
+    asked = ORDER.format("I brought up")
+    whole, plain = cover(asked), cover(ORDER.format("one looks after"))
+    assert whole.best_inside > whole.best_outside > 0.0 > whole.score
+    assert whole.by_whole
+    assert whole.open
+    assert whole.plain
+    assert not plain.open
+    assert not cover(asked, start=0).open
+    assert not cover("Summarise what we said about trains").open  # nothing was
+
+
 def test_everything_in_view_never_opens():
     assert not cover("What is the name of my dog?", start=0).open
 
