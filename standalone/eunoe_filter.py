@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 199 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 e4a492fbee17b882805ec62ccbf57b464b3025e26bf0808afecf2c1d3c48d43a
+# sources sha256 ba69e76470e18a5d49f82c41f0d51ec6ef2c558e0a2b0687f23ac0c25bc0a2ae
 
 from __future__ import annotations
 
@@ -6465,9 +6465,12 @@ class WaterMarks:
     reserve: int = 0
     carry: float = 0.0
 
-    def top(self, carried: int) -> int:
-        """Tokens of messages above which the window is cut, given what is left for carrying."""
-        aside = self.extra + carried if carried else max(self.extra, self.reserve)
+    def top(self, carried: int, start: int) -> int:
+        """Tokens of messages above which a window from ``start`` is cut, beside what is carried.
+
+        A window that holds the whole chat leaves nothing to recall, so it needs no reserve.
+        """
+        aside = self.extra + carried if carried else max(self.extra, self.reserve * (start > 0))
         return int(self.room * self.high) - aside
 
     def carried(self, timeline: Timeline, start: int) -> int:
@@ -6512,7 +6515,7 @@ def replay_window(
     settled = (start, after)
     requests = timeline.requests
     while True:
-        top = marks.top(marks.carried(timeline, start))
+        top = marks.top(marks.carried(timeline, start), start)
         limit = top - int(timeline.system_tokens[start]) + int(timeline.tokens[start])
         over = int(timeline.tokens.searchsorted(limit, side="right"))
         nxt = int(requests.searchsorted(max(over, place + 1), side="left"))
@@ -6549,7 +6552,7 @@ def _cut_to_low(timeline: Timeline, marks: WaterMarks, start: int, request: int)
     carried = marks.carried(timeline, int(starts[current]))
     head = int(timeline.system_tokens[request])
     free = marks.room - marks.extra - carried - head
-    top = marks.top(carried)
+    top = marks.top(carried, int(starts[current]))
     low = top if marks.room < LEAST_CACHED_TOKENS else head + int(free * marks.low)
     needed = int(timeline.tokens[request]) - low
     found = min(int(timeline.own_before_turns.searchsorted(needed, side="left")), current)
@@ -6568,7 +6571,7 @@ def foreseen_cut(timeline: Timeline, marks: WaterMarks, start: int) -> int | Non
         None as long as the turns that the cut leaves are not all there.
     """
     carried = marks.carried(timeline, start)
-    top = marks.top(carried)
+    top = marks.top(carried, start)
     head = int(timeline.system_tokens[start])
     free = marks.room - marks.extra - carried - head
     low = top if marks.room < LEAST_CACHED_TOKENS else head + int(free * marks.low)

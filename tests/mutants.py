@@ -216,6 +216,7 @@ MUTANTS = [
         ),
         ("the turn before stays if it may", "found -= before <= (low + top) // 2", "pass"),
         ("the next turn is cut again", "place = later - 1", "break"),
+        ("no reserve for a whole chat", "self.reserve * (start > 0)", "self.reserve"),
         (
             "exactly full is not cut",
             'timeline.tokens.searchsorted(limit, side="right")',

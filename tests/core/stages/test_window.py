@@ -58,6 +58,20 @@ def test_the_window_is_cut_in_steps(stop, start, fresh):
     assert (found.start, found.fresh, found.fits) == (start, fresh, True)
 
 
+@pytest.mark.parametrize(
+    ("stop", "start"),
+    [
+        pytest.param(9, 0, id="9,000 of 10,000, and nothing to recall"),
+        pytest.param(11, 8, id="11,000 of 10,000"),
+        pytest.param(15, 8, id="7,000 of 8,000 beside what may come back"),
+        pytest.param(17, 14, id="9,000 of 8,000"),
+    ],
+)
+def test_room_is_kept_for_recall_once_there_is_something_to_recall(stop, start):
+    marks = WaterMarks(room=10_000, high=1.0, low=0.4, reserve=2_000)
+    assert replay_window(pairs(20), marks, start=0, after=0, stop=stop).start == start
+
+
 def test_exactly_full_is_not_cut():
     line = timeline([1000] * 10, [0, 2, 4, 6, 8], [1, 3, 5, 7, 9])
     assert start_at(line, 10, room=10_000).start == 0
