@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 199 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 ba69e76470e18a5d49f82c41f0d51ec6ef2c558e0a2b0687f23ac0c25bc0a2ae
+# sources sha256 7ab16a8b1e1f70fd0c86414545d14523eccafaa38f13b9234e15494034ce34ee
 
 from __future__ import annotations
 
@@ -15724,6 +15724,13 @@ class FilterValves(BasicValves):
         title="Wait for the embedding (seconds)",
         description="How long a request waits for the vector of its question; then words decide.",
     )
+    entities: str = Field(
+        default="none",
+        title="Names by spaCy",
+        description="A pipeline of spaCy that is installed on this server, such as "
+        '`en_core_web_sm`: it finds names, for what "it" or "the file" stands for. Needs the '
+        "package eunoe[spacy]. **none**: the names that are found without.",
+    )
     label_url: str = Field(
         default="none",
         title="Label endpoint",
@@ -15833,6 +15840,7 @@ class FilterAdvisers:
         summarizer: sums up what was left out; None for none.
         store: shares summaries with other workers; None where no Redis is set.
         seconds: that a request waits for the vector of its question.
+        extractor: finds names; None for our own alone.
         faults: what the operator should mend, a few words each; said once.
     """
 
@@ -15841,6 +15849,7 @@ class FilterAdvisers:
     summarizer: Summarizer | None = None
     store: SummaryStore | None = None
     seconds: float = 0.4
+    extractor: EntityExtractor | None = None
     faults: tuple[str, ...] = ()
 
 
@@ -15869,15 +15878,16 @@ class AdviserShelf:
         embedder, fault = self._embedder(valves, host, loop)
         labeller, wrong = self._labeller(valves)
         summarizer, amiss = self._summarizer(valves)
+        extractor, missing = self._extractor(valves)
         url = unless_none(valves.redis_url) if summarizer is not None else ""
         store = self._make(("store", url), lambda: _summary_store(url)) if url else None
         with self._lock:
-            told = (fault, wrong, amiss)
+            told = (fault, wrong, amiss, missing)
             faults = tuple(text for text in told if text and text not in self._told)
             self._told.update(faults)
         most = _LONGEST_WAIT * valves.deadline_seconds
         seconds = min(valves.embedding_seconds, most)
-        return FilterAdvisers(embedder, labeller, summarizer, store, seconds, faults)
+        return FilterAdvisers(embedder, labeller, summarizer, store, seconds, extractor, faults)
 
     def _embedder(
         self, valves: FilterValves, host: Any, loop: asyncio.AbstractEventLoop | None
@@ -15912,6 +15922,16 @@ class AdviserShelf:
     def _summarizer(self, valves: FilterValves) -> tuple[Summarizer | None, str]:
         named = (valves.summary_url, valves.summary_model, valves.summary_key)
         return self._of_endpoint("summaries", named, LLMSummarizer)
+
+    def _extractor(self, valves: FilterValves) -> tuple[EntityExtractor | None, str]:
+        name = unless_none(valves.entities)
+        if not name:
+            return None, ""
+        made = self._make(("names", name), lambda: _named_extractor(name))
+        return (
+            made,
+            "" if made is not None else "our own names alone: the pipeline is not installed",
+        )
 
     def _of_endpoint(
         self, what: str, named: tuple[str, str, str], make: Callable[..., Any]
@@ -15957,6 +15977,19 @@ def _local_embedder() -> Embedder:
         return MiniLmEmbedder()
     except BackendError:
         return WordLlamaEmbedder()
+
+
+def _named_extractor(name: str) -> EntityExtractor:
+    """The pipeline of spaCy of this name.
+
+    Raises:
+        BackendError: it, or a package, is not installed.
+    """
+    try:
+        from eunoe_backends import SpacyExtractor
+    except ImportError as error:
+        raise BackendError("names need the package eunoe with its extra 'spacy'") from error
+    return SpacyExtractor(name)
 
 
 def _summary_store(url: str) -> SummaryStore:
@@ -22724,6 +22757,7 @@ class EngineShelf:
             labeller,
             advisers.summarizer,
             advisers.store,
+            advisers.extractor,
             seconds,
         )
         with self._lock:
@@ -22739,6 +22773,8 @@ class EngineShelf:
                     labeller=labeller,
                     summarizer=advisers.summarizer,
                     summary_store=advisers.store,
+                    entity_extractor=advisers.extractor,
+                    structure_timeout=seconds,
                 )
             return self._engines[key]
 
@@ -22792,7 +22828,7 @@ def fit_request(
     report, forecast = _seen_with_the_last(request, views, messages, result, own_prompt)
     window = find_window(request.body, request.model, request.base)
     forecast = provider_forecast(forecast, prompt_tokens, factor, window)
-    asked = advisers.embedder is not None or advisers.labeller is not None
+    asked = (advisers.embedder, advisers.labeller, advisers.extractor) != (None, None, None)
     due = asked and may_be_cut(report.tokens_before, report.budget)
     counted = report.tokens_after + prompt_tokens
     return FilterOutcome(

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from eunoe_cli.arguments import add_model_arguments, share, tokens
 from eunoe_cli.embedding import add_embed_argument, find_embedder
+from eunoe_cli.entities import add_entities_argument, find_extractor
 
 if TYPE_CHECKING:
-    from eunoe.domain.ports import Embedder
+    from eunoe.domain.ports import Embedder, EntityExtractor
     from eunoe_cli.chat_file import Chat
     from eunoe_cli.contenders import Contender
     from eunoe_cli.replay import Tally
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_model_arguments(parser)
     add_embed_argument(parser)
+    add_entities_argument(parser)
     parser.add_argument(
         "--price-cached",
         type=share,
@@ -80,13 +82,13 @@ def run(options: argparse.Namespace) -> int:
 
     chats = [chat for path in options.chats for chat in read_chats(path)]
     progress = Progress(asked=options.progress)
-    embedder = find_embedder(options.embed)
+    embedder, extractor = find_embedder(options.embed), find_extractor(options.entities)
     contenders = _contenders(options.policies)
     overall: dict[str, Tally] = {}
     plain: list[dict[str, Any]] = []
     for number, chat in enumerate(chats, 1):
         place = f"chat {number}/{len(chats)}"
-        about, tallies = _replay(chat, options, contenders, progress, place, embedder)
+        about, tallies = _replay(chat, options, contenders, progress, place, embedder, extractor)
         _add_up(overall, tallies)
         progress.clear()
         plain.append({**about, "policies": _to_plain(tallies, options.price_cached)})
@@ -126,6 +128,7 @@ def _replay(
     progress: Any,
     place: str,
     embedder: Embedder | None,
+    extractor: EntityExtractor | None,
 ) -> tuple[dict[str, Any], dict[str, Tally]]:
     from eunoe_cli.contenders import Contest
     from eunoe_cli.replay import replay_chat, request_points
@@ -143,6 +146,7 @@ def _replay(
         model_id=options.model,
         tools=chat.tools,
         embedder=embedder,
+        extractor=extractor,
     )
     points = request_points(chat.messages)
     tallies = {}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from eunoe import ContextOrchestrator, Conversation, TokenBudget
-from eunoe.domain.ports import Embedder
+from eunoe.domain.ports import Embedder, EntityExtractor
+from eunoe_cli.entities import ENTITY_SECONDS
 from eunoe_cli.ruler import Ruler
 
 RawMessages = Sequence[Mapping[str, Any]]
@@ -26,6 +27,7 @@ class Contest:
     model_id: str | None = None
     tools: Sequence[Mapping[str, Any]] | None = None
     embedder: Embedder | None = None
+    extractor: EntityExtractor | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,8 @@ def _start_eunoe(policy: str) -> Callable[[Contest], Choose]:
             on_overflow="truncate",
             embedder=contest.embedder,
             embed_in_request=True,
+            entity_extractor=contest.extractor,
+            structure_timeout=ENTITY_SECONDS,
         )
 
         def choose(k: int) -> RawMessages:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eunoe_cli.arguments import add_model_arguments, tokens
 from eunoe_cli.embedding import add_embed_argument, find_embedder
+from eunoe_cli.entities import ENTITY_SECONDS, add_entities_argument, find_extractor
 
 if TYPE_CHECKING:
     from eunoe import OrchestratorResult
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_model_arguments(parser)
     add_embed_argument(parser)
+    add_entities_argument(parser)
     parser.add_argument("--policy", choices=POLICIES, help="default: stable")
     parser.add_argument(
         "--at",
@@ -84,6 +86,8 @@ def run(options: argparse.Namespace) -> int:
         on_overflow="truncate",
         embedder=find_embedder(options.embed),
         embed_in_request=True,
+        entity_extractor=find_extractor(options.entities),
+        structure_timeout=ENTITY_SECONDS,
     )
     choose = partial(
         orchestrator.process_sync,

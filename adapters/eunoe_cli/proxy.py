@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from eunoe_cli.arguments import LOOPBACK, PROVIDERS, share, tokens
 from eunoe_cli.embedding import add_embed_argument, find_embedder
+from eunoe_cli.entities import add_entities_argument, find_extractor
 from eunoe_cli.observe import add_host_argument
 from eunoe_cli.summarizing import add_summarize_argument, find_summarizer
 
@@ -91,6 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-v", "--verbose", action="store_true", help="a line for each chat request, without text"
     )
     add_embed_argument(parser)
+    add_entities_argument(parser)
     add_summarize_argument(parser)
 
 
@@ -149,6 +151,7 @@ def make_app(options: argparse.Namespace, observer: Observer | None = None) -> P
         options.upstream,
         embedder=find_embedder(options.embed),
         summarizer=find_summarizer(options.summarize),
+        entity_extractor=find_extractor(options.entities),
         observer=observer,
         api_key=key,
         max_tokens=options.max_tokens or 0,

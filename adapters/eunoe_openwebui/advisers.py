@@ -11,7 +11,7 @@ from typing import Any
 
 from eunoe.domain.errors import BackendError, EunoeError
 from eunoe.domain.log import logger
-from eunoe.domain.ports import Embedder, Labeller, Summarizer, SummaryStore
+from eunoe.domain.ports import Embedder, EntityExtractor, Labeller, Summarizer, SummaryStore
 from eunoe_backends.http_embedder import HttpEmbedder
 from eunoe_backends.label_scorer import ChatLabeller
 from eunoe_backends.llm_summarizer import LLMSummarizer
@@ -33,6 +33,7 @@ class FilterAdvisers:
         summarizer: sums up what was left out; None for none.
         store: shares summaries with other workers; None where no Redis is set.
         seconds: that a request waits for the vector of its question.
+        extractor: finds names; None for our own alone.
         faults: what the operator should mend, a few words each; said once.
     """
 
@@ -41,6 +42,7 @@ class FilterAdvisers:
     summarizer: Summarizer | None = None
     store: SummaryStore | None = None
     seconds: float = 0.4
+    extractor: EntityExtractor | None = None
     faults: tuple[str, ...] = ()
 
 
@@ -69,15 +71,16 @@ class AdviserShelf:
         embedder, fault = self._embedder(valves, host, loop)
         labeller, wrong = self._labeller(valves)
         summarizer, amiss = self._summarizer(valves)
+        extractor, missing = self._extractor(valves)
         url = unless_none(valves.redis_url) if summarizer is not None else ""
         store = self._make(("store", url), lambda: _summary_store(url)) if url else None
         with self._lock:
-            told = (fault, wrong, amiss)
+            told = (fault, wrong, amiss, missing)
             faults = tuple(text for text in told if text and text not in self._told)
             self._told.update(faults)
         most = _LONGEST_WAIT * valves.deadline_seconds
         seconds = min(valves.embedding_seconds, most)
-        return FilterAdvisers(embedder, labeller, summarizer, store, seconds, faults)
+        return FilterAdvisers(embedder, labeller, summarizer, store, seconds, extractor, faults)
 
     def _embedder(
         self, valves: FilterValves, host: Any, loop: asyncio.AbstractEventLoop | None
@@ -112,6 +115,16 @@ class AdviserShelf:
     def _summarizer(self, valves: FilterValves) -> tuple[Summarizer | None, str]:
         named = (valves.summary_url, valves.summary_model, valves.summary_key)
         return self._of_endpoint("summaries", named, LLMSummarizer)
+
+    def _extractor(self, valves: FilterValves) -> tuple[EntityExtractor | None, str]:
+        name = unless_none(valves.entities)
+        if not name:
+            return None, ""
+        made = self._make(("names", name), lambda: _named_extractor(name))
+        return (
+            made,
+            "" if made is not None else "our own names alone: the pipeline is not installed",
+        )
 
     def _of_endpoint(
         self, what: str, named: tuple[str, str, str], make: Callable[..., Any]
@@ -157,6 +170,19 @@ def _local_embedder() -> Embedder:
         return MiniLmEmbedder()
     except BackendError:
         return WordLlamaEmbedder()
+
+
+def _named_extractor(name: str) -> EntityExtractor:
+    """The pipeline of spaCy of this name.
+
+    Raises:
+        BackendError: it, or a package, is not installed.
+    """
+    try:
+        from eunoe_backends import SpacyExtractor
+    except ImportError as error:
+        raise BackendError("names need the package eunoe with its extra 'spacy'") from error
+    return SpacyExtractor(name)
 
 
 def _summary_store(url: str) -> SummaryStore:

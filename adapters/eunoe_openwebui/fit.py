@@ -83,6 +83,7 @@ class EngineShelf:
             labeller,
             advisers.summarizer,
             advisers.store,
+            advisers.extractor,
             seconds,
         )
         with self._lock:
@@ -98,6 +99,8 @@ class EngineShelf:
                     labeller=labeller,
                     summarizer=advisers.summarizer,
                     summary_store=advisers.store,
+                    entity_extractor=advisers.extractor,
+                    structure_timeout=seconds,
                 )
             return self._engines[key]
 
@@ -151,7 +154,7 @@ def fit_request(
     report, forecast = _seen_with_the_last(request, views, messages, result, own_prompt)
     window = find_window(request.body, request.model, request.base)
     forecast = provider_forecast(forecast, prompt_tokens, factor, window)
-    asked = advisers.embedder is not None or advisers.labeller is not None
+    asked = (advisers.embedder, advisers.labeller, advisers.extractor) != (None, None, None)
     due = asked and may_be_cut(report.tokens_before, report.budget)
     counted = report.tokens_after + prompt_tokens
     return FilterOutcome(

@@ -110,6 +110,13 @@ class FilterValves(BasicValves):
         title="Wait for the embedding (seconds)",
         description="How long a request waits for the vector of its question; then words decide.",
     )
+    entities: str = Field(
+        default="none",
+        title="Names by spaCy",
+        description="A pipeline of spaCy that is installed on this server, such as "
+        '`en_core_web_sm`: it finds names, for what "it" or "the file" stands for. Needs the '
+        "package eunoe[spacy]. **none**: the names that are found without.",
+    )
     label_url: str = Field(
         default="none",
         title="Label endpoint",

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.log import logger
-from eunoe.domain.ports import Embedder, Observer, Summarizer
+from eunoe.domain.ports import Embedder, EntityExtractor, Observer, Summarizer
 from eunoe_proxy.accounts import EnteredAnswer, LedgerKeeper, ProxyAccounts
 from eunoe_proxy.fitting import DEADLINE, FAULT, TOO_LARGE, ChatFitter, Fitted, log_fault, untouched
 from eunoe_proxy.headers import account_headers
@@ -52,6 +52,7 @@ def create_app(
     summarizer: Summarizer | None = None,
     keeper: LedgerKeeper | None = None,
     observer: Observer | None = None,
+    entity_extractor: EntityExtractor | None = None,
     **options: Unpack[ProxyOptions],
 ) -> ProxyApp:
     """The application for any ASGI server.
@@ -62,30 +63,27 @@ def create_app(
         summarizer: sums up, behind the answers, what a cut leaves out.
         keeper: where answers are entered, in place of the file of the options.
         observer: is told of each chat request, when it is chosen and again when it is answered.
+        entity_extractor: finds names beside our own, for what "it" may stand for.
         options: fields of ``ProxySettings``.
 
     Raises:
         BackendError: httpx is not installed.
         SettingsError: an option is not allowed.
     """
-    settings = ProxySettings(upstream=upstream, **options)
     return ProxyApp(
-        settings, embedder=embedder, summarizer=summarizer, keeper=keeper, observer=observer
+        ProxySettings(upstream=upstream, **options),
+        embedder=embedder,
+        summarizer=summarizer,
+        keeper=keeper,
+        observer=observer,
+        entity_extractor=entity_extractor,
     )
 
 
 class ProxyApp:
     """One process may serve any number of callers; several processes need not know each other.
 
-    Args:
-        settings: of the operator.
-        embedder: lets meaning count beside words.
-        summarizer: sums up, behind the answers, what a cut leaves out.
-        keeper: where answers are entered, in place of the file of the settings.
-        observer: is told of each chat request, when it is chosen and again when it is answered.
-
-    Raises:
-        BackendError: httpx is not installed.
+    What it takes beside the settings of the operator, and what it raises: as in ``create_app``.
     """
 
     def __init__(
@@ -96,6 +94,7 @@ class ProxyApp:
         summarizer: Summarizer | None = None,
         keeper: LedgerKeeper | None = None,
         observer: Observer | None = None,
+        entity_extractor: EntityExtractor | None = None,
     ) -> None:
         self.settings = settings
         self.metrics = ProxyMetrics()
@@ -103,8 +102,9 @@ class ProxyApp:
         self._windows = WindowList(self._upstream, _LIST_SHARE * settings.deadline)
         self._accounts = ProxyAccounts(settings.ledger, keeper)
         self._watch = ProxyWatch(observer) if observer is not None else None
+        models = (embedder, summarizer, entity_extractor)
         self._fitter = ChatFitter(
-            settings, self._accounts.book, embedder, summarizer, watched=observer is not None
+            settings, self._accounts.book, *models, watched=observer is not None
         )
         self._entering: set[asyncio.Future[None]] = set()
 

@@ -18,7 +18,7 @@ from eunoe.domain.budget import TokenBudget
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.log import logger
-from eunoe.domain.ports import Embedder, Summarizer
+from eunoe.domain.ports import Embedder, EntityExtractor, Summarizer
 from eunoe.domain.report import Report
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.accounts.observing import StageClock
@@ -82,6 +82,7 @@ class ChatFitter:
         book: how far counts are off, by model.
         embedder: lets meaning count beside words; None for words alone.
         summarizer: sums up what a cut leaves out; None for no summaries.
+        extractor: finds names beside our own; None for none.
         watched: somebody observes.
     """
 
@@ -91,6 +92,7 @@ class ChatFitter:
         book: UsageBook,
         embedder: Embedder | None = None,
         summarizer: Summarizer | None = None,
+        extractor: EntityExtractor | None = None,
         *,
         watched: bool = False,
     ) -> None:
@@ -101,6 +103,8 @@ class ChatFitter:
             embedder=embedder,
             embed_timeout=min(0.5, 0.3 * settings.deadline),
             summarizer=summarizer,
+            entity_extractor=extractor,
+            structure_timeout=min(1.0, 0.3 * settings.deadline),
         )
         self._lists = SentLists()
         self.workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="eunoe-proxy")

@@ -187,6 +187,56 @@ async def test_local_models(plugin: Any) -> None:
     assert FACT in await talk.ask(question)
 
 
+# Names
+
+
+@pytest.fixture
+def pipeline(tmp_path: Any) -> str:
+    """The folder of a blank pipeline that knows one name."""
+    spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
+    made = spacy.blank("en")
+    made.add_pipe("entity_ruler").add_patterns([{"label": "ORG", "pattern": "keypad"}])
+    made.to_disk(tmp_path / "names")
+    return str(tmp_path / "names")
+
+
+async def test_names_by_a_pipeline(plugin: Any, pipeline: str, monkeypatch: Any) -> None:
+    from eunoe_backends import SpacyExtractor
+
+    asked: list[str] = []
+    known = SpacyExtractor.extract
+
+    def extract(self: SpacyExtractor, texts: Any) -> list[list[str]]:
+        asked.extend(texts)
+        return known(self, texts)
+
+    monkeypatch.setattr(SpacyExtractor, "extract", extract)
+    for valves, wanted in (
+        ({}, False),
+        ({"entities": "none"}, False),
+        ({"entities": pipeline}, True),
+    ):
+        talk = Talk(plugin, valves)
+        await talk.ask("And what does it say of matter 7?")
+        await talk.answered()
+        assert (FACT in asked) == wanted
+        assert "alone" not in plugin.status
+
+
+@pytest.mark.parametrize("installed", [False, True])
+async def test_a_pipeline_that_is_not_there_is_said_once(
+    plugin: Any, monkeypatch: Any, *, installed: bool
+) -> None:
+    if not installed:
+        monkeypatch.setitem(sys.modules, "eunoe_backends", None)
+    talk = Talk(plugin, {"entities": "no_such_pipeline"})
+    await talk.ask(QUESTION)
+    assert "our own names alone" in plugin.status
+    await talk.ask(QUESTION)
+    assert "alone" not in plugin.status
+    await talk.answered()
+
+
 # Faults
 
 
