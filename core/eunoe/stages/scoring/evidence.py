@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,16 +77,14 @@ class EvidenceView:
         asked = list(dict.fromkeys((*terms, *groups)))
         hits = self.postings.gather(asked, self.size)
         parts = np.minimum(1.0, self.settings.k1 / self.norm.take(hits.messages))
-        holders = np.zeros(len(asked))
-        start = 0
-        for place, end in enumerate(hits.ends):
-            if end > start:
-                holders[place] = np.add.reduce(parts[start:end])
-            start = end
-        found = inverse_frequency(holders, self.size)
+        holders = [
+            float(np.add.reduce(parts[start:end])) if end > start else 0.0
+            for start, end in pairwise((0, *hits.ends))
+        ]
+        found = inverse_frequency(np.array(holders), self.size).tolist()
         self._place = {term: place for place, term in enumerate(asked)}
         self._hits = hits
-        self._idf = np.where(holders > 0.0, found, 0.0).tolist()
+        self._idf = [idf if held > 0.0 else 0.0 for idf, held in zip(found, holders, strict=True)]
 
     def idf(self, term: str) -> float:
         """Inverse frequency of a term or group that was asked for, 0 if unknown.

@@ -96,7 +96,9 @@ def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     """Places of the largest values, ascending; the first among equals."""
     if values.size <= most:
         return np.arange(values.size)
-    edge = np.partition(values, values.size - most)[values.size - most]
+    ranked = values.copy()
+    ranked.partition(values.size - most)
+    edge = ranked[values.size - most]
     places: NDArray[np.int64] = (values >= edge).nonzero()[0]
     if places.size == most:
         return places

@@ -21,20 +21,17 @@ from eunoe.stages.scoring.feedback import feedback_column
 from eunoe.stages.scoring.grown import GrownColumns
 from eunoe.stages.scoring.people import SpeakerRegister
 from eunoe.stages.scoring.postings import TermPostings
+from eunoe.stages.scoring.priors import PRIOR_FLAG_TIME, prior_flags, priors_by_flags
 from eunoe.stages.scoring.profile import QueryProfile, Relevance, cues_of, kind_of, meta_share
 from eunoe.stages.scoring.segments import SegmentTrack
 from eunoe.stages.scoring.settings import ScoringSettings
 from eunoe.stages.scoring.signals import bm25_column, inverse_frequency, length_norm
 from eunoe.stages.scoring.vectors import beyond_chance, vector_column
-from eunoe.stages.scoring.word_tables import MARK_FIRST_PERSON
 from eunoe.stages.scoring.words import terms_of_text
 
 INDEX_SUBJECT_SHARE = 0.5
 """Pull of the first of two speakers in a question, who is its subject."""
 _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
-_INDEX_FLAG_TIME = 2
-_INDEX_FLAG_STANDING = 8
-_INDEX_FLAG_FIRST = 16
 _Named = tuple[int, ...]
 _INDEX_PRIORS = ("novel", "standing", "first_person", "length", "tool")
 
@@ -52,7 +49,10 @@ class RelevanceIndex:
         self._role = array("b")
         self._turn = array("i")
         self._flags = array("i")
-        self._grown = GrownColumns("terms", "norm", *_INDEX_PRIORS)
+        self._grown = GrownColumns(
+            "terms", "norm", "novel", "length", "standing", "first_person", "tool"
+        )
+        self._by_flags = priors_by_flags(self.settings.weights)
 
     def __len__(self) -> int:
         return len(self._length)
@@ -98,14 +98,7 @@ class RelevanceIndex:
         self._tokens.extend([max(1, t) for t in tokens])
         self._role.extend([_INDEX_ROLES.get(a.role, 0) for a in analyses])
         self._turn.extend(turns)
-        self._flags.extend(
-            [
-                _INDEX_FLAG_TIME * a.timed
-                | _INDEX_FLAG_STANDING * a.standing
-                | _INDEX_FLAG_FIRST * (a.marks & MARK_FIRST_PERSON != 0)
-                for a in analyses
-            ]
-        )
+        self._flags.extend(map(prior_flags, analyses))
 
     def profile(self, query: TextAnalysis, *, upto: int | None = None) -> QueryProfile:
         """The question as it is understood against the messages [0, upto)."""
@@ -269,7 +262,7 @@ class RelevanceIndex:
             parts["user"] = w.user * (np.frombuffer(self._role, np.int8, n) == wanted)
         if profile.kind == "when":
             flags = np.frombuffer(self._flags, np.int32, n)
-            parts["when"] = w.when * ((flags & _INDEX_FLAG_TIME) != 0)
+            parts["when"] = w.when * ((flags & PRIOR_FLAG_TIME) != 0)
         if query.dates:
             days = day_column(query.dates, self._segments.days(n), self.settings.date_falloff)
             if days is not None:
@@ -306,11 +299,9 @@ class RelevanceIndex:
         more = len(self) - start
         flags = np.frombuffer(self._flags, np.int32, more, 4 * start)
         tokens = np.frombuffer(self._tokens, np.int32, more, 4 * start)
-        terms, norm, novel, standing, first_person, length, tool = self._grown.append(more)
-        terms[:] = np.frombuffer(self._length, np.int32, more, 4 * start)
-        norm[:] = length_norm(terms, s.k1, s.b, s.mean_length)
-        novel[:] = w.novel * np.log1p(self._postings.fresh(start))
-        standing[:] = w.standing * ((flags & _INDEX_FLAG_STANDING) != 0)
-        first_person[:] = w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0)
-        length[:] = w.length * np.log(tokens)
-        tool[:] = w.tool * (np.frombuffer(self._role, np.int8, more, start) == 3)
+        grown = self._grown.append(more)
+        grown[0] = np.frombuffer(self._length, np.int32, more, 4 * start)
+        grown[1] = length_norm(grown[0], s.k1, s.b, s.mean_length)
+        grown[2] = w.novel * np.log1p(self._postings.fresh(start))
+        grown[3] = w.length * np.log(tokens)
+        grown[4:] = self._by_flags.take(flags, axis=1)

@@ -35,7 +35,9 @@ def largest_places(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:
     """
     if values.size <= most:
         return np.arange(values.size)
-    least = np.partition(values, values.size - most)[values.size - most]
+    ranked = values.copy()
+    ranked.partition(values.size - most)
+    least = ranked[values.size - most]
     found: NDArray[np.intp] = (values >= least).nonzero()[0]
     if found.size > most:
         best = (-values.take(found)).argsort(kind="stable")[:most]
