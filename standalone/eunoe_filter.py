@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 199 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 7ab16a8b1e1f70fd0c86414545d14523eccafaa38f13b9234e15494034ce34ee
+# Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 022dd989d9d3d0d4107a064222b84d5e6cbbb749105ff53e43c30d2fdd0eeb32
 
 from __future__ import annotations
 
@@ -5150,16 +5150,14 @@ class EvidenceView:
         asked = list(dict.fromkeys((*terms, *groups)))
         hits = self.postings.gather(asked, self.size)
         parts = np.minimum(1.0, self.settings.k1 / self.norm.take(hits.messages))
-        holders = np.zeros(len(asked))
-        start = 0
-        for place, end in enumerate(hits.ends):
-            if end > start:
-                holders[place] = np.add.reduce(parts[start:end])
-            start = end
-        found = inverse_frequency(holders, self.size)
+        holders = [
+            float(np.add.reduce(parts[start:end])) if end > start else 0.0
+            for start, end in pairwise((0, *hits.ends))
+        ]
+        found = inverse_frequency(np.array(holders), self.size).tolist()
         self._place = {term: place for place, term in enumerate(asked)}
         self._hits = hits
-        self._idf = np.where(holders > 0.0, found, 0.0).tolist()
+        self._idf = [idf if held > 0.0 else 0.0 for idf, held in zip(found, holders, strict=True)]
 
     def idf(self, term: str) -> float:
         """Inverse frequency of a term or group that was asked for, 0 if unknown.
@@ -5354,7 +5352,9 @@ def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     """Places of the largest values, ascending; the first among equals."""
     if values.size <= most:
         return np.arange(values.size)
-    edge = np.partition(values, values.size - most)[values.size - most]
+    ranked = values.copy()
+    ranked.partition(values.size - most)
+    edge = ranked[values.size - most]
     places: NDArray[np.int64] = (values >= edge).nonzero()[0]
     if places.size == most:
         return places
@@ -5480,6 +5480,43 @@ class SpeakerRegister:
             if count >= PEOPLE_CALLS and count * 10 >= total * 9:
                 return 1 - number if number in (0, 1) else -1
         return -1
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.priors: What a message is, whatever is asked: flags of it, and what they add to the log-odds.
+
+PRIOR_FLAG_TIME = 1
+PRIOR_FLAG_STANDING = 2
+PRIOR_FLAG_FIRST_PERSON = 4
+PRIOR_FLAG_TOOL = 8
+PRIOR_ALL_FLAGS = 16
+
+
+def prior_flags(analysis: TextAnalysis) -> int:
+    """Combination of the ``PRIOR_FLAG_*`` bits of a message."""
+    return (
+        PRIOR_FLAG_TIME * analysis.timed
+        | PRIOR_FLAG_STANDING * analysis.standing
+        | PRIOR_FLAG_FIRST_PERSON * (analysis.marks & MARK_FIRST_PERSON != 0)
+        | PRIOR_FLAG_TOOL * (analysis.role in ("tool", "function"))
+    )
+
+
+@lru_cache(maxsize=32)
+def priors_by_flags(weights: SignalWeights) -> NDArray[np.float64]:
+    """What flags add to the log-odds, by their combination.
+
+    Returns:
+        Rows for what stands, the first person, and tools; shape (3, ``PRIOR_ALL_FLAGS``), not to be
+        written to.
+    """
+    flags = np.arange(PRIOR_ALL_FLAGS)
+    told = (
+        (PRIOR_FLAG_STANDING, weights.standing),
+        (PRIOR_FLAG_FIRST_PERSON, weights.first_person),
+        (PRIOR_FLAG_TOOL, weights.tool),
+    )
+    return np.array([weight * ((flags & flag) != 0) for flag, weight in told])
 
 
 # --------------------------------------------------------------------------------------------------
@@ -5691,9 +5728,6 @@ def _share_along(values: NDArray[np.float64], direction: NDArray[np.float64]) ->
 INDEX_SUBJECT_SHARE = 0.5
 """Pull of the first of two speakers in a question, who is its subject."""
 _INDEX_ROLES = {"user": 1, "assistant": 2, "tool": 3, "function": 3}
-_INDEX_FLAG_TIME = 2
-_INDEX_FLAG_STANDING = 8
-_INDEX_FLAG_FIRST = 16
 _Named = tuple[int, ...]
 _INDEX_PRIORS = ("novel", "standing", "first_person", "length", "tool")
 
@@ -5711,7 +5745,10 @@ class RelevanceIndex:
         self._role = array("b")
         self._turn = array("i")
         self._flags = array("i")
-        self._grown = GrownColumns("terms", "norm", *_INDEX_PRIORS)
+        self._grown = GrownColumns(
+            "terms", "norm", "novel", "length", "standing", "first_person", "tool"
+        )
+        self._by_flags = priors_by_flags(self.settings.weights)
 
     def __len__(self) -> int:
         return len(self._length)
@@ -5757,14 +5794,7 @@ class RelevanceIndex:
         self._tokens.extend([max(1, t) for t in tokens])
         self._role.extend([_INDEX_ROLES.get(a.role, 0) for a in analyses])
         self._turn.extend(turns)
-        self._flags.extend(
-            [
-                _INDEX_FLAG_TIME * a.timed
-                | _INDEX_FLAG_STANDING * a.standing
-                | _INDEX_FLAG_FIRST * (a.marks & MARK_FIRST_PERSON != 0)
-                for a in analyses
-            ]
-        )
+        self._flags.extend(map(prior_flags, analyses))
 
     def profile(self, query: TextAnalysis, *, upto: int | None = None) -> QueryProfile:
         """The question as it is understood against the messages [0, upto)."""
@@ -5928,7 +5958,7 @@ class RelevanceIndex:
             parts["user"] = w.user * (np.frombuffer(self._role, np.int8, n) == wanted)
         if profile.kind == "when":
             flags = np.frombuffer(self._flags, np.int32, n)
-            parts["when"] = w.when * ((flags & _INDEX_FLAG_TIME) != 0)
+            parts["when"] = w.when * ((flags & PRIOR_FLAG_TIME) != 0)
         if query.dates:
             days = day_column(query.dates, self._segments.days(n), self.settings.date_falloff)
             if days is not None:
@@ -5965,14 +5995,12 @@ class RelevanceIndex:
         more = len(self) - start
         flags = np.frombuffer(self._flags, np.int32, more, 4 * start)
         tokens = np.frombuffer(self._tokens, np.int32, more, 4 * start)
-        terms, norm, novel, standing, first_person, length, tool = self._grown.append(more)
-        terms[:] = np.frombuffer(self._length, np.int32, more, 4 * start)
-        norm[:] = length_norm(terms, s.k1, s.b, s.mean_length)
-        novel[:] = w.novel * np.log1p(self._postings.fresh(start))
-        standing[:] = w.standing * ((flags & _INDEX_FLAG_STANDING) != 0)
-        first_person[:] = w.first_person * ((flags & _INDEX_FLAG_FIRST) != 0)
-        length[:] = w.length * np.log(tokens)
-        tool[:] = w.tool * (np.frombuffer(self._role, np.int8, more, start) == 3)
+        grown = self._grown.append(more)
+        grown[0] = np.frombuffer(self._length, np.int32, more, 4 * start)
+        grown[1] = length_norm(grown[0], s.k1, s.b, s.mean_length)
+        grown[2] = w.novel * np.log1p(self._postings.fresh(start))
+        grown[3] = w.length * np.log(tokens)
+        grown[4:] = self._by_flags.take(flags, axis=1)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -8069,7 +8097,9 @@ def largest_places(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:
     """
     if values.size <= most:
         return np.arange(values.size)
-    least = np.partition(values, values.size - most)[values.size - most]
+    ranked = values.copy()
+    ranked.partition(values.size - most)
+    least = ranked[values.size - most]
     found: NDArray[np.intp] = (values >= least).nonzero()[0]
     if found.size > most:
         best = (-values.take(found)).argsort(kind="stable")[:most]
@@ -11200,6 +11230,8 @@ class Request:
         Only where one call waits for one such result of its id, and no other call with that id
         stands between: else it could be another call's.
         """
+        if not self.loose_ids:
+            return {}
         loose = {key: list(places) for key, places in self.transcript.loose.items()}
         calls = {key: list(places) for key, places in self.transcript.open_calls.items()}
         note_unpaired(self.current_atoms, self.messages, loose, calls)
@@ -11214,7 +11246,7 @@ class Request:
                 late.setdefault(waiting[0], {})[key] = places[0]
         return late
 
-    @property
+    @cached_property
     def first_asked(self) -> int:
         """Where the first request of the turn stopped: more than the question may stand before it.
 
@@ -11243,6 +11275,8 @@ class Request:
 
     def atom_range(self, place: int) -> int:
         """How many atoms stand before the first turn that begins at or after a place."""
+        if place <= 0 or place >= self.turn_start:
+            return 0 if place <= 0 else len(self.transcript.atoms)
         turn = int(self.transcript.turns.view().searchsorted(place, side="left"))
         before = self.transcript.atoms_before_turn.view()
         return int(before[turn]) if turn < len(before) else len(self.transcript.atoms)
@@ -21648,8 +21682,9 @@ def make_report(
     newest = [e.tokens for e in request.entries[request.turn_start :]]
     sizes = _MessageSizes(request.transcript.tokens_before.view(), newest)
     counter, size = request.counter, len(request.entries)
-    fates, reasons, left_out = dict.fromkeys(range(size), Fate.KEPT), {}, ""
-    if view is not None and built is not None:
+    if view is None or built is None:
+        fates, reasons, left_out = dict.fromkeys(range(size), Fate.KEPT), {}, ""
+    else:
         fates = fates_of(request, built)
         reasons, left_out = reasons_of(request, view, built, fates), usual_reason(view)
     lost: list[int] = []

@@ -72,8 +72,9 @@ def make_report(
     newest = [e.tokens for e in request.entries[request.turn_start :]]
     sizes = _MessageSizes(request.transcript.tokens_before.view(), newest)
     counter, size = request.counter, len(request.entries)
-    fates, reasons, left_out = dict.fromkeys(range(size), Fate.KEPT), {}, ""
-    if view is not None and built is not None:
+    if view is None or built is None:
+        fates, reasons, left_out = dict.fromkeys(range(size), Fate.KEPT), {}, ""
+    else:
         fates = fates_of(request, built)
         reasons, left_out = reasons_of(request, view, built, fates), usual_reason(view)
     lost: list[int] = []

@@ -239,6 +239,8 @@ class Request:
         Only where one call waits for one such result of its id, and no other call with that id
         stands between: else it could be another call's.
         """
+        if not self.loose_ids:
+            return {}
         loose = {key: list(places) for key, places in self.transcript.loose.items()}
         calls = {key: list(places) for key, places in self.transcript.open_calls.items()}
         note_unpaired(self.current_atoms, self.messages, loose, calls)
@@ -253,7 +255,7 @@ class Request:
                 late.setdefault(waiting[0], {})[key] = places[0]
         return late
 
-    @property
+    @cached_property
     def first_asked(self) -> int:
         """Where the first request of the turn stopped: more than the question may stand before it.
 
@@ -282,6 +284,8 @@ class Request:
 
     def atom_range(self, place: int) -> int:
         """How many atoms stand before the first turn that begins at or after a place."""
+        if place <= 0 or place >= self.turn_start:
+            return 0 if place <= 0 else len(self.transcript.atoms)
         turn = int(self.transcript.turns.view().searchsorted(place, side="left"))
         before = self.transcript.atoms_before_turn.view()
         return int(before[turn]) if turn < len(before) else len(self.transcript.atoms)
