@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 022dd989d9d3d0d4107a064222b84d5e6cbbb749105ff53e43c30d2fdd0eeb32
+# sources sha256 b2f47782fb907434e2f3124b2434ce507b7d2bf6a16fa3389a939f069ad82c7d
 
 from __future__ import annotations
 
@@ -4409,14 +4409,22 @@ class Surroundings:
         reach: Messages on each side.
         k1: BM25 saturation.
         b: BM25 length normalisation, against the mean length of all surroundings.
+        starts: `segment_starts` of the segments, when it is at hand.
     """
 
     def __init__(
-        self, segment: SegmentColumn, length: SignalColumn, *, reach: int, k1: float, b: float
+        self,
+        segment: SegmentColumn,
+        length: SignalColumn,
+        *,
+        reach: int,
+        k1: float,
+        b: float,
+        starts: SegmentColumn | None = None,
     ) -> None:
         size = segment.shape[0]
-        bounds = np.empty(int(segment[-1] - segment[0]) + 2, dtype=np.int64)
-        bounds[:-1], bounds[-1] = segment_starts(segment), size
+        starts = segment_starts(segment) if starts is None else starts
+        bounds = np.concatenate([starts, [size]])
         number = segment - segment[0]
         place = np.arange(size)
         self._first = np.maximum(place - reach, bounds.take(number))
@@ -5113,6 +5121,7 @@ class EvidenceView:
 
     Attributes:
         same: `same_segment` for 1 and for 2 steps.
+        starts: `segment_starts` of the segments.
     """
 
     def __init__(
@@ -5131,6 +5140,7 @@ class EvidenceView:
         self.norm = length_norm(length, s.k1, s.b, s.mean_length) if norm is None else norm
         self.postings = postings
         self._length = length
+        self.starts = segment_starts(segment)
         self._around: Surroundings | None = None
         self._place: dict[str, int] = {}
         self._idf: list[float] = []
@@ -5140,8 +5150,10 @@ class EvidenceView:
     def surroundings(self) -> Surroundings:
         """Windows around each message."""
         if self._around is None:
-            s = self.settings
-            self._around = Surroundings(self.segment, self._length, reach=s.reach, k1=s.k1, b=s.b)
+            s, starts = self.settings, self.starts
+            self._around = Surroundings(
+                self.segment, self._length, reach=s.reach, k1=s.k1, b=s.b, starts=starts
+            )
         return self._around
 
     def ask(self, terms: Sequence[str]) -> None:
@@ -5204,8 +5216,7 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
     n, s = view.size, view.settings
     near, hits, around = np.zeros(n), np.zeros(n), np.zeros(n)
     number = view.segment - view.segment[0]
-    starts = segment_starts(view.segment)
-    seen = np.zeros(starts.size)
+    seen = np.zeros(view.starts.size)
     idf = np.array([weight for _, weight in profile.weights])
     for taken, counts in view.grids([term for term, _ in profile.weights]):
         weight = idf[taken, np.newaxis]
@@ -5214,7 +5225,7 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
         _add_rows(hits, presence)
         _add_rows(near, nearby_presence(presence, view.same, s.near), weight)
         _add_rows(around, view.surroundings.presence(counts), share)
-        _add_rows(seen, (np.maximum.reduceat(counts, starts, axis=1) > 0.0) * share)
+        _add_rows(seen, (np.maximum.reduceat(counts, view.starts, axis=1) > 0.0) * share)
     w = s.weights
     return {
         "nearby": (w.nearby / EVIDENCE_IDF_UNIT) * near,

@@ -40,6 +40,7 @@ class EvidenceView:
 
     Attributes:
         same: `same_segment` for 1 and for 2 steps.
+        starts: `segment_starts` of the segments.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class EvidenceView:
         self.norm = length_norm(length, s.k1, s.b, s.mean_length) if norm is None else norm
         self.postings = postings
         self._length = length
+        self.starts = segment_starts(segment)
         self._around: Surroundings | None = None
         self._place: dict[str, int] = {}
         self._idf: list[float] = []
@@ -67,8 +69,10 @@ class EvidenceView:
     def surroundings(self) -> Surroundings:
         """Windows around each message."""
         if self._around is None:
-            s = self.settings
-            self._around = Surroundings(self.segment, self._length, reach=s.reach, k1=s.k1, b=s.b)
+            s, starts = self.settings, self.starts
+            self._around = Surroundings(
+                self.segment, self._length, reach=s.reach, k1=s.k1, b=s.b, starts=starts
+            )
         return self._around
 
     def ask(self, terms: Sequence[str]) -> None:
@@ -131,8 +135,7 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
     n, s = view.size, view.settings
     near, hits, around = np.zeros(n), np.zeros(n), np.zeros(n)
     number = view.segment - view.segment[0]
-    starts = segment_starts(view.segment)
-    seen = np.zeros(starts.size)
+    seen = np.zeros(view.starts.size)
     idf = np.array([weight for _, weight in profile.weights])
     for taken, counts in view.grids([term for term, _ in profile.weights]):
         weight = idf[taken, np.newaxis]
@@ -141,7 +144,7 @@ def term_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[n
         _add_rows(hits, presence)
         _add_rows(near, nearby_presence(presence, view.same, s.near), weight)
         _add_rows(around, view.surroundings.presence(counts), share)
-        _add_rows(seen, (np.maximum.reduceat(counts, starts, axis=1) > 0.0) * share)
+        _add_rows(seen, (np.maximum.reduceat(counts, view.starts, axis=1) > 0.0) * share)
     w = s.weights
     return {
         "nearby": (w.nearby / EVIDENCE_IDF_UNIT) * near,

@@ -140,14 +140,22 @@ class Surroundings:
         reach: Messages on each side.
         k1: BM25 saturation.
         b: BM25 length normalisation, against the mean length of all surroundings.
+        starts: `segment_starts` of the segments, when it is at hand.
     """
 
     def __init__(
-        self, segment: SegmentColumn, length: SignalColumn, *, reach: int, k1: float, b: float
+        self,
+        segment: SegmentColumn,
+        length: SignalColumn,
+        *,
+        reach: int,
+        k1: float,
+        b: float,
+        starts: SegmentColumn | None = None,
     ) -> None:
         size = segment.shape[0]
-        bounds = np.empty(int(segment[-1] - segment[0]) + 2, dtype=np.int64)
-        bounds[:-1], bounds[-1] = segment_starts(segment), size
+        starts = segment_starts(segment) if starts is None else starts
+        bounds = np.concatenate([starts, [size]])
         number = segment - segment[0]
         place = np.arange(size)
         self._first = np.maximum(place - reach, bounds.take(number))
