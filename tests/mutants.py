@@ -882,6 +882,24 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
+        "pipeline/chat/memory",
+        (
+            "every text that is kept counts",
+            "sum(map(getsizeof, chain.from_iterable(key)))",
+            "getsizeof(text)",
+        ),
+        ("the terms of scripts without spaces count", "* _ENTRY_PAIR_BYTES", "* 0"),
+        ("what comes back leaves the older ones", "self._old_bytes -= entry.bytes", "pass"),
+    ),
+    *mutants_of(
+        "pipeline/chat/transcript",
+        (
+            "many counters have no more room than one",
+            "and self._content_size() > self._content_bytes",
+            "and False",
+        ),
+    ),
+    *mutants_of(
         "pipeline/chat/sent_windows",
         (
             "a window that grows back is told",

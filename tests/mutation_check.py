@@ -44,6 +44,8 @@ TABLES = {
     "continuity": _pipes("continuity"),
     "nesting": ["tests/core/domain/test_nesting.py"],
     "checking": ["tests/core/domain/test_checking.py"],
+    "memory": _pipes("memory"),
+    "transcript": _pipes("memory"),
     "ground": _pipes("flags_at_work"),
     "quoting": [f"{STAGES}/test_quoting.py", *_pipes("mending")],
     "slots": _pipes("mending", "call_ids", "late_results", "shortening"),

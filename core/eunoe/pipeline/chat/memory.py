@@ -7,9 +7,11 @@ the same bytes. All of it is bounded in size.
 from __future__ import annotations
 
 import marshal
+import re
 import threading
 from collections.abc import Mapping, Sequence
-from itertools import compress, repeat
+from itertools import chain, compress, repeat
+from sys import getsizeof
 from typing import Any
 
 from eunoe.domain.flag import FlagReading
@@ -23,7 +25,13 @@ from eunoe.stages.scoring.analysis import TextAnalysis, analyse_text, split_stam
 from eunoe.wire.openai import read_message
 
 _ENTRY_OVERHEAD_BYTES = 900
-_SMALL_TEXT_FACTOR = 6
+_ENTRY_TERM_BYTES = 5
+_ENTRY_PAIR_BYTES = 60
+_ENTRY_PAIRED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+"""Scripts without spaces, of which nearly every letter begins a term of its own."""
+
 _KEY_VERSION = 2
 _MEANING_HEAD = 6_000
 _MEANING_TAIL = 2_000
@@ -44,8 +52,7 @@ class ContentEntry:
     def __init__(self, message: Message, key: ContentKey) -> None:
         self.message = message
         self.key = key
-        size = len(key) if isinstance(key, bytes) else len(message.text)
-        self.bytes = size * _SMALL_TEXT_FACTOR + _ENTRY_OVERHEAD_BYTES
+        self.bytes = entry_bytes(message, key)
         self.tokens = -1
         self.counted_by = ""
         self.analysis: TextAnalysis | None = None
@@ -72,6 +79,27 @@ class ContentEntry:
         return self.meaning
 
 
+def entry_bytes(message: Message, key: ContentKey) -> int:
+    """What a content takes in memory once all its facts are known; estimated.
+
+    Every text that is kept counts, read or not: the reasoning beside an answer too.
+
+    Source: measured with tracemalloc, 20 to 20,000 characters of English, Chinese, Thai, Korean,
+    Russian and Arabic, of calls, parts and reasoning: within a factor of 2, seldom too low.
+    """
+    text = message.text
+    terms = len(text) * _ENTRY_TERM_BYTES + _ENTRY_OVERHEAD_BYTES
+    if not text.isascii():
+        terms += sum(map(len, _ENTRY_PAIRED.findall(text))) * _ENTRY_PAIR_BYTES
+    if isinstance(key, bytes):
+        called = [c.arguments for c in message.calls]
+        kept = (key, *message.pieces, message.reasoning, *called)
+        return sum(map(getsizeof, kept)) + sum(map(len, called)) * _ENTRY_TERM_BYTES + terms
+    if isinstance(key[0], str):  # as most are: plain talk
+        return getsizeof(text) + terms
+    return sum(map(getsizeof, chain.from_iterable(key))) + terms
+
+
 def meaning_text(message: Message, head: int = _MEANING_HEAD, tail: int = _MEANING_TAIL) -> str:
     """What a model is shown of a message: its text, else its calls; empty for system messages.
 
@@ -93,25 +121,28 @@ def meaning_text(message: Message, head: int = _MEANING_HEAD, tail: int = _MEANI
 class ContentMemory:
     """Entries by content, bounded by bytes: two generations, the older one is dropped when full.
 
-    Safe across threads: a lost race costs a second reading, never a wrong fact.
+    Safe across threads. A message is read under the lock, once.
+
+    Args:
+        max_bytes: bound on the entries, as estimated by ``entry_bytes``.
+        line_bytes: bound on ``lines``.
 
     Attributes:
-        lines: tokens of lines of what was written anew, in an eighth of the bytes more.
+        lines: tokens of lines of what was written anew.
     """
 
-    def __init__(self, max_bytes: int) -> None:
-        self.lines: OpinionMemory[int] = OpinionMemory(max_bytes // 8)
+    def __init__(self, max_bytes: int, line_bytes: int = 1_000_000) -> None:
+        self.lines: OpinionMemory[int] = OpinionMemory(line_bytes)
         self._half = max(1, max_bytes // 2)
         self._young: dict[ContentKey, ContentEntry] = {}
         self._old: dict[ContentKey, ContentEntry] = {}
-        self._bytes = 0
+        self._bytes = self._old_bytes = 0
         self._lock = threading.Lock()
 
     @property
     def accounted_bytes(self) -> int:
         """Bytes of the entries, as estimated from their texts."""
-        with self._lock:
-            return self._bytes + sum(entry.bytes for entry in self._old.values())
+        return self._bytes + self._old_bytes
 
     def read_all(self, raws: Sequence[Mapping[str, Any]]) -> list[ContentEntry]:
         """The entry of each message; O(1) for a content met before."""
@@ -128,13 +159,19 @@ class ContentMemory:
 
     def _meet(self, key: ContentKey, raw: Mapping[str, Any]) -> ContentEntry:
         with self._lock:
-            entry = self._young.get(key) or self._old.pop(key, None)
-            if entry is None:
+            entry = self._young.get(key)
+            if entry is not None:
+                return entry
+            entry = self._old.pop(key, None)
+            if entry is not None:
+                self._old_bytes -= entry.bytes
+            else:
                 entry = ContentEntry(read_message(raw), key)
             self._young[key] = entry
             self._bytes += entry.bytes
             if self._bytes > self._half:
-                self._old, self._young, self._bytes = self._young, {}, 0
+                self._old, self._old_bytes = self._young, self._bytes
+                self._young, self._bytes = {}, 0
             return entry
 
 

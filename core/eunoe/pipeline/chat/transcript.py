@@ -251,31 +251,43 @@ class PipelineMemory:
     pure function of content, so it makes answers faster and never different.
 
     Args:
-        max_bytes: bound on all of it, in bytes, estimated from the sizes of the texts; facts are
-            kept for each token counter of the last few, and each may take half of this; so may
-            embeddings.
+        max_bytes: bound on all of it, in bytes, estimated from the sizes of the texts; what the
+            requests that run now take comes on top. A quarter each is for facts of contents (of all
+            token counters together), for chats and for embeddings; an eighth for tokens of lines;
+            an eighth for labels, summaries, names and stances. Nothing is taken before it is used.
         max_chats: recent chats whose grown part is kept.
     """
 
-    def __init__(self, max_bytes: int = 128_000_000, max_chats: int = 64) -> None:
-        self._content_bytes = max_bytes // 2
+    def __init__(self, max_bytes: int = 256_000_000, max_chats: int = 64) -> None:
+        part = max_bytes // 32
+        self._content_bytes, self._line_bytes = 8 * part, 4 * part // _MOST_COUNTERS
         self._contents: dict[str, ContentMemory] = {}
         self._lock = threading.Lock()
-        self.chats: ChatMemory[Transcript] = ChatMemory(max_bytes // 2, max_chats)
-        self.vectors: OpinionMemory[NDArray[np.float32]] = OpinionMemory(max_bytes // 2)
-        self.labels: OpinionMemory[float] = OpinionMemory(max_bytes // 16)
-        self.summaries: OpinionMemory[str] = OpinionMemory(max_bytes // 16)
-        self.names: OpinionMemory[tuple[str, ...]] = OpinionMemory(max_bytes // 16)
-        self.stances: OpinionMemory[Stance] = OpinionMemory(max_bytes // 16)
+        self.chats: ChatMemory[Transcript] = ChatMemory(8 * part, max_chats)
+        self.vectors: OpinionMemory[NDArray[np.float32]] = OpinionMemory(8 * part)
+        self.labels: OpinionMemory[float] = OpinionMemory(part)
+        self.summaries: OpinionMemory[str] = OpinionMemory(part)
+        self.names: OpinionMemory[tuple[str, ...]] = OpinionMemory(part)
+        self.stances: OpinionMemory[Stance] = OpinionMemory(part)
 
     def contents(self, counted_by: str) -> ContentMemory:
-        """The facts of contents as a counter counts them; others have facts of their own."""
+        """The facts of contents as a counter counts them; others have facts of their own.
+
+        Those of the counter that was asked for least recently give way where all take too much.
+        """
         with self._lock:
-            found = self._contents.pop(counted_by, None) or ContentMemory(self._content_bytes)
+            found = self._contents.pop(counted_by, None)
+            if found is None:
+                found = ContentMemory(self._content_bytes, self._line_bytes)
             self._contents[counted_by] = found
-            if len(self._contents) > _MOST_COUNTERS:
+            while len(self._contents) > _MOST_COUNTERS or (
+                len(self._contents) > 1 and self._content_size() > self._content_bytes
+            ):
                 del self._contents[next(iter(self._contents))]
             return found
+
+    def _content_size(self) -> int:
+        return sum([c.accounted_bytes for c in self._contents.values()])
 
     @property
     def accounted_bytes(self) -> int:

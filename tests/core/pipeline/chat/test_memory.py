@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from sys import getsizeof
 
 import pytest
 
@@ -231,3 +233,94 @@ def test_a_chat_that_failed_half_way_is_not_remembered():
     assert again is not state
     assert len(again.entries) == 0
     assert asked.process_sync(Conversation.from_openai_messages(messages)).report.mended == ()
+
+
+WORTH = 20_000
+"""Characters of one long text."""
+
+PLACES = {
+    "plain": lambda text: assistant(text),
+    "reasoning": lambda text: assistant("yes", reasoning_content=text),
+    "name": lambda text: user("yes", name=text),
+    "key": lambda text: user("yes", **{text: ""}),
+    "part": lambda text: {"role": "user", "content": [part(text)]},
+    "arguments": lambda text: calling("a", arguments=text),
+    "result": lambda text: result("a", text),
+    "unknown": lambda text: user("yes", more={"deep": [text]}),
+    "thinking": lambda text: {
+        "role": "assistant",
+        "content": [{"type": "thinking", "thinking": text}],
+    },
+}
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "中", "😀"])
+@pytest.mark.parametrize("place", PLACES)
+def test_no_text_is_kept_that_does_not_count(place, letter):
+    text = letter * WORTH
+    [short, long] = ContentMemory(1).read_all([PLACES[place](""), PLACES[place](text)])
+    assert getsizeof(text) - 200 <= long.bytes - short.bytes
+
+
+def test_the_facts_of_a_text_count_too():
+    def held(text: str) -> tuple[int, int]:
+        [entry] = ContentMemory(1).read_all([user(text)])
+        tracemalloc.start()
+        entry.analysed()
+        taken = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        return taken, entry.bytes
+
+    for text in (" ".join(f"Wort{i}" for i in range(300)), "".join(map(chr, range(19968, 21968)))):
+        held(text)  # what words contribute is remembered elsewhere
+        taken, counted = held(text)
+        assert taken <= 3 * counted
+
+
+def test_texts_beside_the_content_are_bounded_too():
+    memory = ContentMemory(1_000_000)
+    for i in range(60):
+        memory.read_all([assistant("yes", reasoning_content=f"{i} " + "x" * 100_000)])
+    kept = [*memory._young.values(), *memory._old.values()]
+    assert len(kept) >= 2
+    assert sum(len(e.message.reasoning) for e in kept) <= 1_000_000
+    assert sum(e.bytes for e in kept) == memory.accounted_bytes <= 1_100_000
+
+
+def test_a_content_that_comes_back_counts_once():
+    memory = ContentMemory(40_000)
+    for i in range(60):
+        memory.read_all([user("again"), user(f"{i}" * 500)])
+        kept = [*memory._young.values(), *memory._old.values()]
+        assert sum(e.bytes for e in kept) == memory.accounted_bytes
+
+
+def test_the_parts_of_a_memory_take_no_more_than_all_of_it():
+    most = 3_200_000
+    memory = PipelineMemory(most)
+    for n in range(60):
+        for counter in "abcdef":
+            contents = memory.contents(counter)
+            contents.read_all([user(f"{counter} {n} " + "x" * 2_000)])
+            for line in range(30):
+                contents.lines.put((n, line), 1, 1_000)
+    stores = [memory.vectors, memory.labels, memory.summaries, memory.names, memory.stances]
+    for store in stores:
+        for n in range(most // 1_000):
+            store.put(n, None, 1_000)
+    lines = [c.lines for c in memory._contents.values()]
+    in_stores = sum(1_000 * (len(s._young) + len(s._old)) for s in (*stores, *lines))
+    facts = memory.accounted_bytes
+    assert facts <= most // 4 + 20_000
+    chats = memory.chats._max_bytes
+    assert most // 2 < facts + in_stores + chats <= most + 40_000
+    assert 1 < len(memory._contents) <= 4
+
+
+def test_many_counters_have_no_more_room_than_one():
+    memory = PipelineMemory(400_000)
+    for counter in ("a", "b"):
+        for n in range(40):
+            memory.contents(counter).read_all([user(f"{n} " + "x" * 200)])
+    assert list(memory._contents) == ["b"]
+    assert memory.accounted_bytes <= 110_000
