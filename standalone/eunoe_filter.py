@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 f1bfe20532dde467a79bbe28f1e6993cf4282e87971305b706ab76d666e8c1db
+# sources sha256 b5a556b9aec038be28393699b1899f7b585f61662ba3051f0f111c1724be18fd
 
 from __future__ import annotations
 
@@ -230,17 +230,20 @@ class BudgetError(EunoeError, ValueError):
         needed: tokens that this part takes, results of a running turn at their shortest; a
             budget of so many tokens is enough.
         allowed: tokens that the budget allows.
+        reserve: tokens of these that are left for the answer.
     """
 
-    def __init__(self, needed: int, allowed: int) -> None:
+    def __init__(self, needed: int, allowed: int, reserve: int = 0) -> None:
+        answer = f", with {reserve} left for the answer" if reserve else ""
         super().__init__(
-            f"system messages, tools and the current turn take {needed} tokens, {allowed} allowed"
+            f"system messages, tools and the current turn take {needed} tokens{answer}, "
+            f"{allowed} allowed"
         )
-        self.needed, self.allowed = needed, allowed
+        self.needed, self.allowed, self.reserve = needed, allowed, reserve
 
-    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int]]:
-        """Pickle by the two numbers, not by the sentence."""
-        return type(self), (self.needed, self.allowed)
+    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int, int]]:
+        """Pickle by the numbers, not by the sentence."""
+        return type(self), (self.needed, self.allowed, self.reserve)
 
 
 class SettingsError(EunoeError, ValueError):
@@ -508,7 +511,7 @@ class Report:
         estimated: the counter is not the model's own tokenizer.
         policy, profile: which policy ran, for which provider.
         cut: where the window begins; None if it begins with the chat and continues the view before.
-        recalled: messages in the quoted block.
+        recalled: messages in the quoted block, those shown in part too.
         recall_reason: why there was a recall, or why not.
         certificate: of the selection; None if there was none.
         mended: what was repaired in the history, a sentence each.
@@ -1413,6 +1416,77 @@ def refuses_prefill(model_id: str | None) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What the flags of one message ask for. ``None``: not said.
+
+    Attributes:
+        full: send everything, this turn (never above the operator's cap).
+        target: aim for this many tokens.
+        context: keep only the newest so many turns.
+        nosum: no summaries.
+        pin: this message is never cut.
+        drop: this message is left out.
+        recent: keep the newest so many messages, whatever their weight.
+        keep_tag: keep every message that carries this tag.
+        tag: the tag of this message.
+        weight: base weight of this message.
+        tool_penalty: factor on tool messages, for this turn.
+        pair_coherence: how much an answer inherits of its question's weight, for this turn.
+        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
+        policy: name of the policy for this turn.
+        why: explain this turn.
+    """
+
+    full: bool | None = None
+    target: int | None = None
+    context: int | None = None
+    nosum: bool | None = None
+    pin: bool | None = None
+    drop: bool | None = None
+    recent: int | None = None
+    keep_tag: str | None = None
+    tag: str | None = None
+    weight: float | None = None
+    tool_penalty: float | None = None
+    pair_coherence: float | None = None
+    recall: bool | None = None
+    policy: str | None = None
+    why: bool | None = None
+
+    def over(self, standing: Flags) -> Flags:
+        """These flags where they say something, else the standing ones."""
+        said = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
+        return replace(standing, **said)
+
+
+NO_FLAGS = Flags()
+FLAG_NAMES = (*(f.name for f in fields(Flags)), "norecall")
+"""As users write them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagReading:
+    """What one message said in flags.
+
+    Attributes:
+        flags: for the turn that the message opens.
+        standing: what stays in force, written with ``+``.
+        switched_off: names switched off with ``-``.
+        rest: the text without the flags.
+        problems: one sentence for each known flag with a bad value (the text is then left alone).
+    """
+
+    flags: Flags = NO_FLAGS
+    standing: Flags = NO_FLAGS
+    switched_off: tuple[str, ...] = ()
+    rest: str = ""
+    problems: tuple[str, ...] = ()
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.domain.settings: Every knob once: its default, its unit, its range.
 
 PolicyName = Literal["stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "off"]
@@ -1525,6 +1599,8 @@ class Settings:
         for name in ("read_flags", "rewrite_call_ids", "scale_by_family"):
             require_switch(name, getattr(self, name))
         require_names("locked_flags", self.locked_flags)
+        for flag in self.locked_flags:
+            require_choice("locked_flags", flag, FLAG_NAMES)
         for field in fields(self):
             if field.name not in _SETTING_RANGES:
                 continue
@@ -1539,83 +1615,6 @@ class Settings:
             raise SettingsError(
                 "low_water", self.low_water, f"below high_water {self.high_water:g}"
             )
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
-    """What the flags of one message ask for. ``None`` or False: not asked.
-
-    Attributes:
-        full: send everything, this turn (never above the operator's cap).
-        target: aim for this many tokens.
-        context: keep only the newest so many turns.
-        nosum: no summaries.
-        pin: this message is never cut.
-        drop: this message is left out.
-        recent: keep the newest so many messages, whatever their weight.
-        keep_tag: keep every message that carries this tag.
-        tag: the tag of this message.
-        weight: base weight of this message.
-        tool_penalty: factor on tool messages, for this turn.
-        pair_coherence: how much an answer inherits of its question's weight, for this turn.
-        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
-        policy: name of the policy for this turn.
-        why: explain this turn.
-    """
-
-    full: bool = False
-    target: int | None = None
-    context: int | None = None
-    nosum: bool = False
-    pin: bool = False
-    drop: bool = False
-    recent: int | None = None
-    keep_tag: str | None = None
-    tag: str | None = None
-    weight: float | None = None
-    tool_penalty: float | None = None
-    pair_coherence: float | None = None
-    recall: bool | None = None
-    policy: str | None = None
-    why: bool = False
-
-    def over(self, standing: Flags) -> Flags:
-        """These flags where they say something, else the standing ones."""
-        said = {
-            f.name: value
-            for f in fields(self)
-            if (value := getattr(self, f.name)) is not None and value is not False
-        }
-        if self.recall is False:
-            said["recall"] = False
-        return replace(standing, **said)
-
-
-NO_FLAGS = Flags()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlagReading:
-    """What one message said in flags.
-
-    Attributes:
-        flags: for the turn that the message opens.
-        stays_on: names switched on for good with ``+``.
-        standing: the values of those.
-        switched_off: names switched off with ``-``.
-        rest: the text without the flags.
-        problems: one sentence for each known flag with a bad value (the text is then left alone).
-    """
-
-    flags: Flags = NO_FLAGS
-    standing: Flags = NO_FLAGS
-    stays_on: tuple[str, ...] = ()
-    switched_off: tuple[str, ...] = ()
-    rest: str = ""
-    problems: tuple[str, ...] = ()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -1757,8 +1756,8 @@ _FLAG_ITEM = re.compile(r'([+-]?)([a-z_]+)(?:=(?:"([^"]*)"|([^\s,"]*)))?(,|\s+|$
 _SWITCHES = ("full", "nosum", "pin", "drop", "recall", "norecall", "why")
 _COUNTS = {"target": (1, 10_000_000), "context": (1, 1_000_000), "recent": (0, 1_000_000)}
 _FACTORS = {"weight": (0.0, 100.0), "tool_penalty": (0.0, 1.0), "pair_coherence": (0.0, 1.0)}
-_LABELS = ("keep_tag", "tag")
-FLAG_NAMES = (*_SWITCHES, *_COUNTS, *_FACTORS, *_LABELS, "policy")
+_LONGEST_NUMBER = 20
+_FIELDS = {"norecall": "recall"}
 MESSAGE_FLAGS = ("pin", "drop", "tag", "weight")
 FLAG_POLICIES = tuple(name for name in POLICY_NAMES if name != "off")
 """``off`` sends everything, which is for the operator to say."""
@@ -1785,12 +1784,11 @@ def read_flags(text: str) -> FlagReading | None:
         if found[5] != ",":
             break
     flags, standing = NO_FLAGS, NO_FLAGS
-    stays_on: list[str] = []
     off: list[str] = []
     problems: list[str] = []
     for sign, name, value in items:
         if sign == "-":
-            off.append("recall" if name == "norecall" else name)
+            off.append(name)
             continue
         change, problem = _flag_value(name, value)
         if problem:
@@ -1798,13 +1796,11 @@ def read_flags(text: str) -> FlagReading | None:
         flags = replace(flags, **change)
         if sign == "+" and name not in MESSAGE_FLAGS:
             standing = replace(standing, **change)
-            stays_on += change
     if problems:
         return FlagReading(rest=text, problems=tuple(problems))
     return FlagReading(
         flags=flags,
         standing=standing,
-        stays_on=tuple(stays_on),
         switched_off=tuple(off),
         rest=text[place:],
     )
@@ -1814,23 +1810,34 @@ def _flag_value(name: str, value: str | None) -> tuple[dict[str, Any], str]:
     """-> the change to ``Flags``, and what is wrong with the value."""
     if name in _SWITCHES:
         if value is not None and value.lower() not in _YES + _NO:
-            return {}, f"!{name}={value}: it is a switch; allowed: nothing, true or false"
+            return (
+                {},
+                f"!{name}={_shown_value(value)}: it is a switch; allowed: nothing, true or false",
+            )
         on = value is None or value.lower() in _YES
-        if name in ("recall", "norecall"):
-            return ({"recall": name == "recall"} if on else {}), ""
+        if name == "norecall":
+            return ({"recall": False} if on else {}), ""
         return {name: on}, ""
     if not value:
         return {}, f"!{name} needs a value, such as !{name}={_example_value(name)}"
     if name in _COUNTS:
         low, high = _COUNTS[name]
-        if not value.isascii() or not value.isdigit() or not low <= int(value) <= high:
-            return {}, f"!{name}={value}: allowed are whole numbers from {low} to {high}"
+        sound = value.isascii() and value.isdigit() and len(value) <= _LONGEST_NUMBER
+        if not sound or not low <= int(value) <= high:
+            return (
+                {},
+                f"!{name}={_shown_value(value)}: allowed are whole numbers from {low} to {high}",
+            )
         return {name: int(value)}, ""
     if name in _FACTORS:
         return _flag_factor(name, value)
     if name == "policy" and value not in FLAG_POLICIES:
-        return {}, f"!policy={value}: allowed are {', '.join(FLAG_POLICIES)}"
+        return {}, f"!policy={_shown_value(value)}: allowed are {', '.join(FLAG_POLICIES)}"
     return {name: value}, ""
+
+
+def _shown_value(value: str) -> str:
+    return value if len(value) <= _LONGEST_NUMBER else value[:_LONGEST_NUMBER] + "…"
 
 
 def _flag_factor(name: str, value: str) -> tuple[dict[str, Any], str]:
@@ -1840,7 +1847,10 @@ def _flag_factor(name: str, value: str) -> tuple[dict[str, Any], str]:
     except ValueError:
         number = float("nan")
     if not smallest <= number <= largest:
-        return {}, f"!{name}={value}: allowed are numbers from {smallest:g} to {largest:g}"
+        return (
+            {},
+            f"!{name}={_shown_value(value)}: allowed are numbers from {smallest:g} to {largest:g}",
+        )
     return {name: number}, ""
 
 
@@ -1850,23 +1860,23 @@ def _example_value(name: str) -> str:
 
 def lock_flags(reading: FlagReading, locked: Sequence[str]) -> tuple[FlagReading, tuple[str, ...]]:
     """The reading without the flags that the operator locked, and the names of those."""
-    names = {"norecall": "recall"}
-    hit = tuple(n for n in locked if _flag_is_set(reading.flags, names.get(n, n)))
+    hit = tuple(n for n in locked if _is_set(reading.flags, n) or _is_set(reading.standing, n))
     if not hit:
         return reading, ()
-    back = {names.get(n, n): getattr(NO_FLAGS, names.get(n, n)) for n in hit}
-    return (
-        replace(
-            reading,
-            flags=replace(reading.flags, **back),
-            standing=replace(reading.standing, **back),
-        ),
-        hit,
-    )
+    flags, standing = _without(reading.flags, hit), _without(reading.standing, hit)
+    return replace(reading, flags=flags, standing=standing), hit
 
 
-def _flag_is_set(flags: Flags, name: str) -> bool:
-    return getattr(flags, name, None) != getattr(NO_FLAGS, name, None)
+def _is_set(flags: Flags, name: str) -> bool:
+    """Whether a flag of this name was written; ``recall`` and ``norecall`` are two."""
+    if name in ("recall", "norecall"):
+        return flags.recall is (name == "recall")
+    return getattr(flags, name) is not None
+
+
+def _without(flags: Flags, names: Sequence[str]) -> Flags:
+    fields = (_FIELDS.get(name, name) for name in names if _is_set(flags, name))
+    return replace(flags, **dict.fromkeys(fields))
 
 
 def flags_in_force(readings: Iterable[FlagReading]) -> Flags:
@@ -1879,8 +1889,7 @@ def flags_in_force(readings: Iterable[FlagReading]) -> Flags:
     standing, own = NO_FLAGS, NO_FLAGS
     for reading in readings:
         for name in reading.switched_off:
-            if name in Flags.__dataclass_fields__:
-                standing = replace(standing, **{name: getattr(NO_FLAGS, name)})
+            standing = replace(standing, **{_FIELDS.get(name, name): None})
         standing = reading.standing.over(standing)
         own = reading.flags
     return own.over(standing)
@@ -9664,7 +9673,8 @@ ELISION = "… "
 def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, Any]:
     """The message with ``…`` in place of the first characters of its first text.
 
-    Whatever is taken out of a text leaves a mark, flags too: a reader sees that it is not whole.
+    Whatever is taken out of a text leaves a mark, flags too: a reader sees that it is not whole,
+    and a message that was nothing else is not empty, which providers refuse.
     """
     content = raw.get("content")
     if isinstance(content, str):
@@ -9808,8 +9818,6 @@ def strip_flags(
         reading = entries[i].reading
         if reading is None:
             continue
-        if not reading.rest.strip() and len(entries[i].message.parts) < 2:
-            continue  # flags and nothing else: an empty message would be refused
         warnings += [f"message {i}: {p}" for p in reading.problems]
         reading, locked = lock_flags(reading, settings.locked_flags)
         warnings += [f"message {i}: !{name} is locked by the operator" for name in locked]
@@ -11274,7 +11282,7 @@ class Request:
     def dropped_by_flag(self, i: int) -> bool:
         """Whether a flag leaves a message out."""
         flags = self.flags.by_message.get(i)
-        return flags is not None and flags.drop
+        return flags is not None and bool(flags.drop)
 
     @cached_property
     def loose_ids(self) -> frozenset[str | None]:
@@ -12608,6 +12616,8 @@ CALIBRATION_LOWEST, CALIBRATION_HIGHEST = 0.5, 2.0
 # Reports of smaller prompts say more about hidden framing than about text.
 CALIBRATION_SMALLEST_PROMPT = 64
 CALIBRATION_WINDOW = 9
+# A factor that moved a little with every report would move the cut, and cost the prompt cache.
+_STEPS_OF_ONE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12774,6 +12784,21 @@ def read_usage(usage: object) -> Usage | None:
     for inner in _inner_reports(usage):
         read = read or _read_flat(inner)
     return read
+
+
+def stepped_factor(ratio: float, *, slack: float = 0.0) -> float:
+    """The factor by which counts are raised, in steps of 0.05, rounded up, in [1, 2].
+
+    It never lowers a count: reports may leave cached tokens out, and too large a request is
+    refused, while room that stays unused costs little.
+
+    Args:
+        ratio: provider's tokens for each of ours.
+        slack: share by which a count may be too low before it is raised.
+    """
+    steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
+    raised = min(CALIBRATION_HIGHEST, max(1.0, steps / _STEPS_OF_ONE))
+    return raised if ratio > 1.0 + slack else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -13741,8 +13766,7 @@ def shortened_raw(raw: Mapping[str, Any], text: str, fate: Fate) -> dict[str, An
 # eunoe.pipeline.usage_factor: How far our count of the last request was off, from what the provider reported of it.
 
 COUNTED_KEY = "eunoe_counted"
-# A factor that moved a little with every report would move the cut, and cost the prompt cache.
-_STEPS_OF_ONE = 20
+_STEP = 0.05
 _LEAST_ANSWER = 16
 _NEAR = 1.1
 
@@ -13814,16 +13838,11 @@ def read_usage_factor(
 def _reading_of(read: Usage, counted: int) -> UsageReading:
     ratios = Calibration().learn(counted, read).ratios
     if ratios:
-        return UsageReading(_stepped_up(ratios[0]))
+        return UsageReading(stepped_factor(ratios[0]))
     if min(counted, read.prompt) < max(counted, read.prompt) // 4:
         far = f"usage reports {read.prompt} tokens where {counted} were counted: it was not used"
         return UsageReading(warnings=(far,))
     return UsageReading()
-
-
-def _stepped_up(ratio: float) -> float:
-    steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
-    return min(CALIBRATION_HIGHEST, max(1.0, steps / _STEPS_OF_ONE))
 
 
 def _last_request(conversation: Conversation) -> int | None:
@@ -13860,9 +13879,9 @@ def _counted_under(
     """
     if ratio is None:
         return plain
-    near = _stepped_up(ratio)
+    near = stepped_factor(ratio)
     candidates = {plain}
-    for factor in (near - 1 / _STEPS_OF_ONE, near, near + 1 / _STEPS_OF_ONE):
+    for factor in (near - _STEP, near, near + _STEP):
         if 1.0 < factor <= CALIBRATION_HIGHEST:
             candidates.add(replay(before, round(factor, 2)).tokens)
     best = min(sorted(candidates), key=lambda n: abs(math.log(read.prompt / n / ratio)))
@@ -14141,13 +14160,9 @@ def _above_zero(value: object) -> float:
 # eunoe.pipeline.accounts.usage_book: What providers report about our counts and their caches, by model: all that is learnt here.
 
 _MODELS_REMEMBERED = 256
-# A factor that moves a little with every answer would move the cut, and cost the prompt cache.
-_FACTOR_STEPS = 20
-# Too low a count overflows the window, too high a one only leaves room unused: so a count is raised
-# early, and lowered late and never far, should a provider leave cached tokens out of its report.
-_FACTOR_RAISED_FROM = 1.02
-_FACTOR_LOWERED_FROM = 0.9
-_FACTOR_LOWEST = 0.7
+_FRAMING_SLACK = 0.02
+"""Share by which a host's own framing may make a count too low: the share of the window that is
+left free holds it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14233,15 +14248,9 @@ class UsageBook:
         return turn
 
     def factor(self, model_id: str) -> float:
-        """Factor on a count of this model, in steps of 0.05, in [0.7, 2].
-
-        1 for counts that are at most 2 % too low or 10 % too high; else rounded up, so that what is
-        sent is rather too little.
-        """
+        """``stepped_factor`` for counts of this model; 1 where they are 2 % too low at most."""
         factor = self._record(model_id).calibration.factor
-        if _FACTOR_LOWERED_FROM <= factor <= _FACTOR_RAISED_FROM:
-            return 1.0
-        return max(_FACTOR_LOWEST, math.ceil(factor * _FACTOR_STEPS) / _FACTOR_STEPS)
+        return stepped_factor(factor, slack=_FRAMING_SLACK)
 
     def cache_share(self, model_id: str) -> float:
         """Part of a repeated beginning that this model's cache gives back, in [0, 1]."""
@@ -21770,7 +21779,7 @@ def make_report(
         estimated=not counter.exact,
         profile=request.profile.name,
         cut=view.cut if view else None,
-        recalled=0 if built is None else [*fates.values()].count(Fate.RECALLED),
+        recalled=0 if built is None else [*fates.values()].count(Fate.RECALLED) + len(built.gists),
         recall_reason=view.recall_reason if view else "",
         certificate=view.certificate if view else None,
         mended=tuple(built.mended) if built else (),
@@ -21838,7 +21847,7 @@ def answer_request(
             asked.mark("fitting")
             view.cut = declared_cut(request, view, built)
         except BudgetError as error:
-            raise BudgetError(asked.in_all(error.needed), asked.limit) from None
+            raise BudgetError(asked.in_all(error.needed), asked.limit, asked.reserve) from None
         if overrun is not None:
             overrun = Overrun(needed=asked.in_all(overrun.needed), allowed=asked.limit)
     report = make_report(request, asked, view, built, overrun, before)
@@ -22222,7 +22231,11 @@ class ContextOrchestrator:
         if deadline is not None:
             require_number("deadline", deadline, "seconds, 0 or above, or None")
         given_up = threading.Event()
-        timer = asyncio.get_running_loop().call_later(deadline, given_up.set) if deadline else None
+        loop, timer = asyncio.get_running_loop(), None
+        if deadline is not None and deadline > 0:
+            timer = loop.call_later(deadline, given_up.set)
+        elif deadline is not None:
+            given_up.set()
         work = asyncio.to_thread(
             self.process_sync,
             conversation,
@@ -22257,6 +22270,7 @@ class ContextOrchestrator:
         budget: Budget | None = None,
         expired: Callable[[], bool] | None = None,
         clock: StageClock | None = None,
+        learn: bool = True,
     ) -> OrchestratorResult:
         """The list that the model should see now.
 
@@ -22275,6 +22289,8 @@ class ContextOrchestrator:
             expired: asked between steps; once it says True, scoring is given up and the newest
                 turns are sent instead.
             clock: measures how long each stage takes; an observer has one of its own.
+            learn: have done behind the answer what later requests need, and tell the observer;
+                False for a look at what would be sent.
 
         Returns:
             The caller's own objects in order, unless something had to be cut or mended.
@@ -22286,7 +22302,8 @@ class ContextOrchestrator:
         """
         name = self.settings.policy if policy is None else policy
         check_request(conversation, model_id, tools, output_reserve, name, budget)
-        if clock is None and self._desk is not None:
+        watched = learn and self._desk is not None
+        if clock is None and watched:
             clock = StageClock()
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         cap = self.budget if budget is None else budget
@@ -22306,8 +22323,8 @@ class ContextOrchestrator:
         if usage:
             asked = corrected_by_usage(conversation, asked, usage, self._memory, self._choose)
             asked.mark("correcting")
-        result = self._choose(conversation, asked)
-        if self._desk is not None and clock is not None:
+        result = self._choose(conversation, asked, learn=learn)
+        if watched and self._desk is not None and clock is not None:
             self._desk.tell(
                 result,
                 conversation.raw,
@@ -22385,6 +22402,7 @@ _OLLAMA_WINDOW = 4_096
 # Input windows of hosted models that no list reports; the first prefix that matches counts.
 # Source: the providers' model pages.
 _WINDOW_BY_PREFIX = (
+    ("gpt-5-chat", 128_000),
     ("gpt-5", 272_000),
     ("gpt-4.1", 1_047_576),
     ("gpt-4o", 128_000),
@@ -22392,6 +22410,8 @@ _WINDOW_BY_PREFIX = (
     ("gpt-4", 8_192),
     ("gpt-3.5-turbo", 16_385),
     ("chatgpt-4o", 128_000),
+    ("o1-mini", 128_000),
+    ("o1-preview", 128_000),
     ("o1", 200_000),
     ("o3", 200_000),
     ("o4", 200_000),
@@ -22411,10 +22431,7 @@ def find_window(body: Mapping[str, Any], model: Mapping[str, Any], base: Mapping
         model: the host's entry of the chosen model.
         base: the entry of the model that a workspace model stands on, else empty.
     """
-    asked = _window_number(body.get("num_ctx")) or _window_number(
-        _window_mapping(body.get("options")).get("num_ctx")
-    )
-    if asked:
+    if asked := requested_window(body):
         return asked
     for entry in _window_entries(model, base):
         for path in _WINDOW_PATHS:
@@ -22423,7 +22440,22 @@ def find_window(body: Mapping[str, Any], model: Mapping[str, Any], base: Mapping
     if "ollama" in (model.get("owned_by"), base.get("owned_by")):
         return _OLLAMA_WINDOW
     names = [str(entry.get("id") or "") for entry in (base, model)] + [str(body.get("model") or "")]
-    return next((size for name in names if (size := _window_by_name(name))), 0)
+    return next((size for name in names if (size := named_window(name))), 0)
+
+
+def requested_window(body: Mapping[str, Any]) -> int:
+    """Tokens that the server will load, as the request itself says; 0 where it does not."""
+    own = _window_number(body.get("num_ctx"))
+    return own or _window_number(_window_mapping(body.get("options")).get("num_ctx"))
+
+
+def named_window(name: str) -> int:
+    """Tokens of a hosted model by its name, a provider's prefix ("openai/") left aside; or 0.
+
+    A server may give any name to any model, so what it lists goes before.
+    """
+    bare = name.lower().rsplit("/", 1)[-1]
+    return next((size for prefix, size in _WINDOW_BY_PREFIX if bare.startswith(prefix)), 0)
 
 
 def output_reserve_of(body: Mapping[str, Any]) -> int:
@@ -22455,12 +22487,6 @@ def _window_at(entry: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     for key in path:
         value = _window_mapping(value).get(key)
     return value
-
-
-def _window_by_name(name: str) -> int:
-    """Window by the model's name, a provider's prefix ("openai/") left aside."""
-    bare = name.lower().rsplit("/", 1)[-1]
-    return next((size for prefix, size in _WINDOW_BY_PREFIX if bare.startswith(prefix)), 0)
 
 
 def _window_mapping(value: Any) -> Mapping[str, Any]:
@@ -22538,9 +22564,9 @@ def with_flags_in_front(
     """
     result = list(messages)
     reading = read_flags(written)
-    if reading is None or reading.problems or not reading.rest.strip():
+    if reading is None or reading.problems:
         return result
-    flags = written.removesuffix(reading.rest)
+    flags = written.removesuffix(reading.rest) if reading.rest else written.rstrip() + " "
     for place in range(len(result) - 1, -1, -1):
         text = first_text(result[place])
         if result[place].get("role") == "user" and text.endswith(written) and text != written:
@@ -23024,10 +23050,13 @@ def _filter_recall_mode(name: str) -> Literal["auto", "always", "never"]:
     return "always" if name == "always" else "never" if name == "never" else "auto"
 
 
+@lru_cache(maxsize=64)
 def locked_flag_names(text: str) -> tuple[str, ...]:
     """The flags that a valve names: "!Full, target" are ("full", "target")."""
-    names = {name.strip().lstrip("!").lower() for name in text.split(",")}
-    return tuple(sorted(names - {"", "none"}))
+    names = {name.strip().lstrip("!").lower() for name in text.split(",")} - {"", "none"}
+    if unknown := names.difference(FLAG_NAMES):
+        logger.warning("eunoe: there are no such flags to lock: %s", ", ".join(sorted(unknown)))
+    return tuple(sorted(names.intersection(FLAG_NAMES)))
 
 
 def _own_prompt(prompt: str, messages: Sequence[Mapping[str, Any]]) -> str:
@@ -24259,7 +24288,7 @@ def pinned_number(messages: Sequence[Mapping[str, Any]], locked: Sequence[str]) 
         return 0
     texts = (first_text(m) for m in messages if m.get("role") == "user")
     readings = (read_flags(text) for text in texts if text.startswith("!"))
-    return sum(reading is not None and reading.flags.pin for reading in readings)
+    return sum(reading is not None and reading.flags.pin is True for reading in readings)
 
 
 def shown_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str:

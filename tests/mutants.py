@@ -633,8 +633,8 @@ MUTANTS = [
         "pipeline/answering",
         (
             "errors count tools and reserve",
-            "BudgetError(asked.in_all(error.needed), asked.limit)",
-            "BudgetError(error.needed, asked.limit)",
+            "BudgetError(asked.in_all(error.needed), asked.limit",
+            "BudgetError(error.needed, asked.limit",
         ),
     ),
     *mutants_of(
@@ -654,6 +654,10 @@ MUTANTS = [
         ("speakers are defused", "defuse(speaker).split()", "speaker.split()"),
     ),
     *mutants_of(
+        "stages/counting/calibration",
+        ("a report never lowers a count", "max(1.0, steps /", "max(0.5, steps /"),
+    ),
+    *mutants_of(
         "stages/flags",
         ("off is no flag", 'if name != "off")', ")"),
         ("pins do not stand", 'if sign == "+" and name not in MESSAGE_FLAGS:', 'if sign == "+":'),
@@ -662,7 +666,10 @@ MUTANTS = [
             "return FlagReading(rest=text, problems=tuple(problems))",
             "return FlagReading(rest=text[place:], problems=tuple(problems))",
         ),
-        ("locked flags are reset", "flags=replace(reading.flags, **back)", "flags=reading.flags"),
+        ("locked flags are reset", "_without(reading.flags, hit)", "reading.flags"),
+        ("so are standing ones", "_without(reading.standing, hit)", "reading.standing"),
+        ("recall and its opposite are two", 'flags.recall is (name == "recall")', "True"),
+        ("long numbers are none", "and len(value) <= _LONGEST_NUMBER\n", "\n"),
     ),
     *mutants_of(
         "stages/clipping",

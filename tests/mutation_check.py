@@ -66,6 +66,7 @@ TABLES = {
     "shown_summary": ["tests/core/pipeline/summaries"],
     "writing": ["tests/core/pipeline/summaries", "tests/adapters/backends/test_redis_summaries.py"],
     "sent_windows": _pipes("sent_windows"),
+    "calibration": _pipes("usage_book"),
     "gate": [f"{STAGES}/scoring/test_gate.py"],
     "stance": [f"{STAGES}/structure/test_stance.py"],
     "opinion_desk": _pipes("opinion_desk", "structuring"),

@@ -18,9 +18,10 @@ from urllib.request import urlopen
 import pytest
 
 from eunoe import PROFILES
+from eunoe.domain.flag import FLAG_NAMES
 from eunoe.domain.settings import POLICY_NAMES
 from eunoe.stages.counting.tokenizer import find_tokenizer
-from eunoe.stages.flags import FLAG_NAMES, read_flags
+from eunoe.stages.flags import read_flags
 from eunoe_cli.__main__ import main
 from model_server import running_server
 

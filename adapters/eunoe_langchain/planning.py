@@ -208,6 +208,7 @@ class _Job:
             output_reserve=options.reserve_tokens or None,
             policy=options.policy,
             budget=TokenBudget(max_tokens=max_tokens),
+            learn=not options.watch.looks_only,
         )
         out = write_back(self.messages, self.planned, result.placements)
         cut = result.report.cut

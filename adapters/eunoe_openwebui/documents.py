@@ -24,9 +24,9 @@ def with_flags_in_front(
     """
     result = list(messages)
     reading = read_flags(written)
-    if reading is None or reading.problems or not reading.rest.strip():
+    if reading is None or reading.problems:
         return result
-    flags = written.removesuffix(reading.rest)
+    flags = written.removesuffix(reading.rest) if reading.rest else written.rstrip() + " "
     for place in range(len(result) - 1, -1, -1):
         text = first_text(result[place])
         if result[place].get("role") == "user" and text.endswith(written) and text != written:

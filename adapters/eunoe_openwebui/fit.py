@@ -6,11 +6,13 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 from eunoe.domain.budget import TokenBudget
 from eunoe.domain.conversation import Conversation
+from eunoe.domain.flag import FLAG_NAMES
+from eunoe.domain.log import logger
 from eunoe.domain.report import Report
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.accounts.observing import StageClock
@@ -256,10 +258,13 @@ def _filter_recall_mode(name: str) -> Literal["auto", "always", "never"]:
     return "always" if name == "always" else "never" if name == "never" else "auto"
 
 
+@lru_cache(maxsize=64)
 def locked_flag_names(text: str) -> tuple[str, ...]:
     """The flags that a valve names: "!Full, target" are ("full", "target")."""
-    names = {name.strip().lstrip("!").lower() for name in text.split(",")}
-    return tuple(sorted(names - {"", "none"}))
+    names = {name.strip().lstrip("!").lower() for name in text.split(",")} - {"", "none"}
+    if unknown := names.difference(FLAG_NAMES):
+        logger.warning("eunoe: there are no such flags to lock: %s", ", ".join(sorted(unknown)))
+    return tuple(sorted(names.intersection(FLAG_NAMES)))
 
 
 def _own_prompt(prompt: str, messages: Sequence[Mapping[str, Any]]) -> str:

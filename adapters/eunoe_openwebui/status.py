@@ -70,7 +70,7 @@ def pinned_number(messages: Sequence[Mapping[str, Any]], locked: Sequence[str]) 
         return 0
     texts = (first_text(m) for m in messages if m.get("role") == "user")
     readings = (read_flags(text) for text in texts if text.startswith("!"))
-    return sum(reading is not None and reading.flags.pin for reading in readings)
+    return sum(reading is not None and reading.flags.pin is True for reading in readings)
 
 
 def shown_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str:

@@ -27,7 +27,7 @@ from eunoe.pipeline.accounts.usage_book import UsageBook
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.stages.accounting.forecast import RequestForecast, provider_forecast
-from eunoe.wire.model_window import find_window, output_reserve_of
+from eunoe.wire.model_window import named_window, output_reserve_of, requested_window
 from eunoe.wire.sent_schemas import sent_schemas
 from eunoe_proxy.body import ChatBody, read_chat_body
 from eunoe_proxy.headers import report_figures, untouched_figures
@@ -115,7 +115,7 @@ class ChatFitter:
         Args:
             data: the body.
             wishes: of the caller.
-            window_of: tells the window of a model where neither body nor name do.
+            window_of: tells the window of a model, as its server lists it; 0 if it does not.
 
         Raises:
             BudgetError: it cannot fit and the operator wants that refused.
@@ -181,9 +181,9 @@ class ChatFitter:
         body = await loop.run_in_executor(self.workers, read_chat_body, data)
         if body is None:
             return untouched(data, NOT_A_CHAT)
-        window = self._settings.context_window or find_window(body.values, {}, {})
+        window = self._settings.context_window or requested_window(body.values)
         if not window and body.model:
-            window = await window_of(body.model)
+            window = await window_of(body.model) or named_window(body.model)
         return await loop.run_in_executor(self.workers, self._choose, body, window, wishes, late)
 
     def _choose(self, body: ChatBody, window: int, wishes: Wishes, late: threading.Event) -> Fitted:

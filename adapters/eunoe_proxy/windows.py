@@ -39,31 +39,40 @@ class WindowList:
         self._known: dict[str, int] = {}
         self._next_time = clock()
         self._lock = asyncio.Lock()
+        self._behind: asyncio.Task[None] | None = None
 
     async def find(self, model: str, key: str) -> int:
         """Tokens that a model holds; 0 where the server does not say.
 
-        A list that lacks the model is asked for again after five minutes, one that did not come
+        The list is asked for again after five minutes, since a server may load a model anew with
+        another window, and behind the request if it told this model's before; one that did not come
         after 15 seconds. What is known stays, whatever a caller with a wrong key brings about.
 
         Args:
             model: its name.
             key: the caller's ``Authorization``; empty for none.
         """
-        if model in self._known:
-            return self._known[model]
-        async with self._lock:
-            if model not in self._known and self._clock() >= self._next_time:
-                wait = _TRY_AGAIN
-                try:
-                    fresh = await asyncio.wait_for(self._ask(key), self._seconds)
-                    self._known = fresh if len(self._known) > _MODELS_KEPT else self._known | fresh
-                    wait = _ASK_AGAIN
-                except Exception as error:
-                    name = type(error).__name__
-                    logger.info("eunoe: the server's list of models cannot be read (%s)", name)
-                self._next_time = self._clock() + wait
+        if self._clock() >= self._next_time:
+            if model not in self._known:
+                await self._refresh(key)
+            elif self._behind is None or self._behind.done():
+                self._behind = asyncio.create_task(self._refresh(key))
         return self._known.get(model, 0)
+
+    async def _refresh(self, key: str) -> None:
+        """Ask for the list, unless somebody else just did."""
+        async with self._lock:
+            if self._clock() < self._next_time:
+                return
+            wait = _TRY_AGAIN
+            try:
+                fresh = await asyncio.wait_for(self._ask(key), self._seconds)
+                self._known = fresh if len(self._known) > _MODELS_KEPT else self._known | fresh
+                wait = _ASK_AGAIN
+            except Exception as error:
+                name = type(error).__name__
+                logger.info("eunoe: the server's list of models cannot be read (%s)", name)
+            self._next_time = self._clock() + wait
 
     async def _ask(self, key: str) -> dict[str, int]:
         """The windows that the list tells.

@@ -9,7 +9,7 @@ from typing import Any
 
 from eunoe.domain.message import SYSTEM_ROLES
 from eunoe.domain.nesting import json_text
-from eunoe.domain.settings import POLICY_NAMES
+from eunoe.stages.flags import FLAG_POLICIES
 from eunoe_web.asgi import Incoming
 
 POLICY_HEADER = "X-Eunoe-Policy"
@@ -23,7 +23,7 @@ class Wishes:
     """Headers of a caller, read.
 
     Attributes:
-        policy: None for what the operator set.
+        policy: None for what the operator set; ``off`` is for the operator to say.
         max_tokens: a cap below the operator's; 0 for none.
         session: whose request, for the ledger; empty if the caller does not say.
         caller: tells callers apart by their key, within this process alone.
@@ -41,7 +41,7 @@ def read_wishes(incoming: Incoming) -> Wishes:
     """The wishes; a value that means nothing is named and left aside."""
     ignored = []
     policy: str | None = incoming.header(POLICY_HEADER).lower() or None
-    if policy is not None and policy not in POLICY_NAMES:
+    if policy is not None and policy not in FLAG_POLICIES:
         policy = None
         ignored.append(POLICY_HEADER)
     text, tokens = incoming.header(TOKENS_HEADER), 0

@@ -45,7 +45,10 @@ def test_decisions_agree_with_what_was_sent(messages, profile, policy, data):
     shortened = [d for d in report.decisions if d.fate in (Fate.GIST, Fate.STUB)]
     if any(d.index not in placed for d in shortened) and profile not in STRICT_TURNS:
         assert any(" (excerpt): " in said(m) for m in sent_by(result))
-    assert report.recalled == sum(d.fate is Fate.RECALLED for d in report.decisions)
+    whole = sum(d.fate is Fate.RECALLED for d in report.decisions)
+    parts = sum(d.fate is Fate.GIST and d.index not in placed for d in report.decisions)
+    assert whole <= report.recalled <= whole + parts
+    assert report.recalled == whole + parts or profile in STRICT_TURNS
     if report.recalled:
         assert any("<recalled" in said(m) for m in sent_by(result))
     assert sum(report.counts().values()) == len(messages)

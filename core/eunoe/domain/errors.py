@@ -32,17 +32,20 @@ class BudgetError(EunoeError, ValueError):
         needed: tokens that this part takes, results of a running turn at their shortest; a
             budget of so many tokens is enough.
         allowed: tokens that the budget allows.
+        reserve: tokens of these that are left for the answer.
     """
 
-    def __init__(self, needed: int, allowed: int) -> None:
+    def __init__(self, needed: int, allowed: int, reserve: int = 0) -> None:
+        answer = f", with {reserve} left for the answer" if reserve else ""
         super().__init__(
-            f"system messages, tools and the current turn take {needed} tokens, {allowed} allowed"
+            f"system messages, tools and the current turn take {needed} tokens{answer}, "
+            f"{allowed} allowed"
         )
-        self.needed, self.allowed = needed, allowed
+        self.needed, self.allowed, self.reserve = needed, allowed, reserve
 
-    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int]]:
-        """Pickle by the two numbers, not by the sentence."""
-        return type(self), (self.needed, self.allowed)
+    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int, int]]:
+        """Pickle by the numbers, not by the sentence."""
+        return type(self), (self.needed, self.allowed, self.reserve)
 
 
 class SettingsError(EunoeError, ValueError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flags:
-    """What the flags of one message ask for. ``None`` or False: not asked.
+    """What the flags of one message ask for. ``None``: not said.
 
     Attributes:
         full: send everything, this turn (never above the operator's cap).
@@ -27,12 +27,12 @@ class Flags:
         why: explain this turn.
     """
 
-    full: bool = False
+    full: bool | None = None
     target: int | None = None
     context: int | None = None
-    nosum: bool = False
-    pin: bool = False
-    drop: bool = False
+    nosum: bool | None = None
+    pin: bool | None = None
+    drop: bool | None = None
     recent: int | None = None
     keep_tag: str | None = None
     tag: str | None = None
@@ -41,21 +41,17 @@ class Flags:
     pair_coherence: float | None = None
     recall: bool | None = None
     policy: str | None = None
-    why: bool = False
+    why: bool | None = None
 
     def over(self, standing: Flags) -> Flags:
         """These flags where they say something, else the standing ones."""
-        said = {
-            f.name: value
-            for f in fields(self)
-            if (value := getattr(self, f.name)) is not None and value is not False
-        }
-        if self.recall is False:
-            said["recall"] = False
+        said = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
         return replace(standing, **said)
 
 
 NO_FLAGS = Flags()
+FLAG_NAMES = (*(f.name for f in fields(Flags)), "norecall")
+"""As users write them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +60,7 @@ class FlagReading:
 
     Attributes:
         flags: for the turn that the message opens.
-        stays_on: names switched on for good with ``+``.
-        standing: the values of those.
+        standing: what stays in force, written with ``+``.
         switched_off: names switched off with ``-``.
         rest: the text without the flags.
         problems: one sentence for each known flag with a bad value (the text is then left alone).
@@ -73,7 +68,6 @@ class FlagReading:
 
     flags: Flags = NO_FLAGS
     standing: Flags = NO_FLAGS
-    stays_on: tuple[str, ...] = ()
     switched_off: tuple[str, ...] = ()
     rest: str = ""
     problems: tuple[str, ...] = ()

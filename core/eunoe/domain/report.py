@@ -217,7 +217,7 @@ class Report:
         estimated: the counter is not the model's own tokenizer.
         policy, profile: which policy ran, for which provider.
         cut: where the window begins; None if it begins with the chat and continues the view before.
-        recalled: messages in the quoted block.
+        recalled: messages in the quoted block, those shown in part too.
         recall_reason: why there was a recall, or why not.
         certificate: of the selection; None if there was none.
         mended: what was repaired in the history, a sentence each.

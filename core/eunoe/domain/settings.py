@@ -7,6 +7,7 @@ from typing import Literal
 
 from eunoe.domain.checking import require_choice, require_names, require_switch
 from eunoe.domain.errors import SettingsError
+from eunoe.domain.flag import FLAG_NAMES
 
 PolicyName = Literal["stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "off"]
 POLICY_NAMES: tuple[str, ...] = (
@@ -118,6 +119,8 @@ class Settings:
         for name in ("read_flags", "rewrite_call_ids", "scale_by_family"):
             require_switch(name, getattr(self, name))
         require_names("locked_flags", self.locked_flags)
+        for flag in self.locked_flags:
+            require_choice("locked_flags", flag, FLAG_NAMES)
         for field in fields(self):
             if field.name not in _SETTING_RANGES:
                 continue

@@ -52,7 +52,7 @@ def answer_request(
             asked.mark("fitting")
             view.cut = declared_cut(request, view, built)
         except BudgetError as error:
-            raise BudgetError(asked.in_all(error.needed), asked.limit) from None
+            raise BudgetError(asked.in_all(error.needed), asked.limit, asked.reserve) from None
         if overrun is not None:
             overrun = Overrun(needed=asked.in_all(overrun.needed), allowed=asked.limit)
     report = make_report(request, asked, view, built, overrun, before)

@@ -161,7 +161,11 @@ class ContextOrchestrator:
         if deadline is not None:
             require_number("deadline", deadline, "seconds, 0 or above, or None")
         given_up = threading.Event()
-        timer = asyncio.get_running_loop().call_later(deadline, given_up.set) if deadline else None
+        loop, timer = asyncio.get_running_loop(), None
+        if deadline is not None and deadline > 0:
+            timer = loop.call_later(deadline, given_up.set)
+        elif deadline is not None:
+            given_up.set()
         work = asyncio.to_thread(
             self.process_sync,
             conversation,
@@ -196,6 +200,7 @@ class ContextOrchestrator:
         budget: Budget | None = None,
         expired: Callable[[], bool] | None = None,
         clock: StageClock | None = None,
+        learn: bool = True,
     ) -> OrchestratorResult:
         """The list that the model should see now.
 
@@ -214,6 +219,8 @@ class ContextOrchestrator:
             expired: asked between steps; once it says True, scoring is given up and the newest
                 turns are sent instead.
             clock: measures how long each stage takes; an observer has one of its own.
+            learn: have done behind the answer what later requests need, and tell the observer;
+                False for a look at what would be sent.
 
         Returns:
             The caller's own objects in order, unless something had to be cut or mended.
@@ -225,7 +232,8 @@ class ContextOrchestrator:
         """
         name = self.settings.policy if policy is None else policy
         check_request(conversation, model_id, tools, output_reserve, name, budget)
-        if clock is None and self._desk is not None:
+        watched = learn and self._desk is not None
+        if clock is None and watched:
             clock = StageClock()
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         cap = self.budget if budget is None else budget
@@ -245,8 +253,8 @@ class ContextOrchestrator:
         if usage:
             asked = corrected_by_usage(conversation, asked, usage, self._memory, self._choose)
             asked.mark("correcting")
-        result = self._choose(conversation, asked)
-        if self._desk is not None and clock is not None:
+        result = self._choose(conversation, asked, learn=learn)
+        if watched and self._desk is not None and clock is not None:
             self._desk.tell(
                 result,
                 conversation.raw,

@@ -101,7 +101,7 @@ def make_report(
         estimated=not counter.exact,
         profile=request.profile.name,
         cut=view.cut if view else None,
-        recalled=0 if built is None else [*fates.values()].count(Fate.RECALLED),
+        recalled=0 if built is None else [*fates.values()].count(Fate.RECALLED) + len(built.gists),
         recall_reason=view.recall_reason if view else "",
         certificate=view.certificate if view else None,
         mended=tuple(built.mended) if built else (),

@@ -224,7 +224,7 @@ class Request:
     def dropped_by_flag(self, i: int) -> bool:
         """Whether a flag leaves a message out."""
         flags = self.flags.by_message.get(i)
-        return flags is not None and flags.drop
+        return flags is not None and bool(flags.drop)
 
     @cached_property
     def loose_ids(self) -> frozenset[str | None]:

@@ -16,11 +16,16 @@ from typing import Any
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.errors import BudgetError
 from eunoe.stages.accounting.billing import context_tokens
-from eunoe.stages.counting.calibration import CALIBRATION_HIGHEST, Calibration, Usage, read_usage
+from eunoe.stages.counting.calibration import (
+    CALIBRATION_HIGHEST,
+    Calibration,
+    Usage,
+    read_usage,
+    stepped_factor,
+)
 
 COUNTED_KEY = "eunoe_counted"
-# A factor that moved a little with every report would move the cut, and cost the prompt cache.
-_STEPS_OF_ONE = 20
+_STEP = 0.05
 _LEAST_ANSWER = 16
 _NEAR = 1.1
 
@@ -92,16 +97,11 @@ def read_usage_factor(
 def _reading_of(read: Usage, counted: int) -> UsageReading:
     ratios = Calibration().learn(counted, read).ratios
     if ratios:
-        return UsageReading(_stepped_up(ratios[0]))
+        return UsageReading(stepped_factor(ratios[0]))
     if min(counted, read.prompt) < max(counted, read.prompt) // 4:
         far = f"usage reports {read.prompt} tokens where {counted} were counted: it was not used"
         return UsageReading(warnings=(far,))
     return UsageReading()
-
-
-def _stepped_up(ratio: float) -> float:
-    steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
-    return min(CALIBRATION_HIGHEST, max(1.0, steps / _STEPS_OF_ONE))
 
 
 def _last_request(conversation: Conversation) -> int | None:
@@ -138,9 +138,9 @@ def _counted_under(
     """
     if ratio is None:
         return plain
-    near = _stepped_up(ratio)
+    near = stepped_factor(ratio)
     candidates = {plain}
-    for factor in (near - 1 / _STEPS_OF_ONE, near, near + 1 / _STEPS_OF_ONE):
+    for factor in (near - _STEP, near, near + _STEP):
         if 1.0 < factor <= CALIBRATION_HIGHEST:
             candidates.add(replay(before, round(factor, 2)).tokens)
     best = min(sorted(candidates), key=lambda n: abs(math.log(read.prompt / n / ratio)))

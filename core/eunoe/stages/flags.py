@@ -12,15 +12,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from eunoe.domain.flag import NO_FLAGS, FlagReading, Flags
+from eunoe.domain.flag import FLAG_NAMES, NO_FLAGS, FlagReading, Flags
 from eunoe.domain.settings import POLICY_NAMES
 
 _FLAG_ITEM = re.compile(r'([+-]?)([a-z_]+)(?:=(?:"([^"]*)"|([^\s,"]*)))?(,|\s+|$)')
 _SWITCHES = ("full", "nosum", "pin", "drop", "recall", "norecall", "why")
 _COUNTS = {"target": (1, 10_000_000), "context": (1, 1_000_000), "recent": (0, 1_000_000)}
 _FACTORS = {"weight": (0.0, 100.0), "tool_penalty": (0.0, 1.0), "pair_coherence": (0.0, 1.0)}
-_LABELS = ("keep_tag", "tag")
-FLAG_NAMES = (*_SWITCHES, *_COUNTS, *_FACTORS, *_LABELS, "policy")
+_LONGEST_NUMBER = 20
+_FIELDS = {"norecall": "recall"}
 MESSAGE_FLAGS = ("pin", "drop", "tag", "weight")
 FLAG_POLICIES = tuple(name for name in POLICY_NAMES if name != "off")
 """``off`` sends everything, which is for the operator to say."""
@@ -47,12 +47,11 @@ def read_flags(text: str) -> FlagReading | None:
         if found[5] != ",":
             break
     flags, standing = NO_FLAGS, NO_FLAGS
-    stays_on: list[str] = []
     off: list[str] = []
     problems: list[str] = []
     for sign, name, value in items:
         if sign == "-":
-            off.append("recall" if name == "norecall" else name)
+            off.append(name)
             continue
         change, problem = _flag_value(name, value)
         if problem:
@@ -60,13 +59,11 @@ def read_flags(text: str) -> FlagReading | None:
         flags = replace(flags, **change)
         if sign == "+" and name not in MESSAGE_FLAGS:
             standing = replace(standing, **change)
-            stays_on += change
     if problems:
         return FlagReading(rest=text, problems=tuple(problems))
     return FlagReading(
         flags=flags,
         standing=standing,
-        stays_on=tuple(stays_on),
         switched_off=tuple(off),
         rest=text[place:],
     )
@@ -76,23 +73,34 @@ def _flag_value(name: str, value: str | None) -> tuple[dict[str, Any], str]:
     """-> the change to ``Flags``, and what is wrong with the value."""
     if name in _SWITCHES:
         if value is not None and value.lower() not in _YES + _NO:
-            return {}, f"!{name}={value}: it is a switch; allowed: nothing, true or false"
+            return (
+                {},
+                f"!{name}={_shown_value(value)}: it is a switch; allowed: nothing, true or false",
+            )
         on = value is None or value.lower() in _YES
-        if name in ("recall", "norecall"):
-            return ({"recall": name == "recall"} if on else {}), ""
+        if name == "norecall":
+            return ({"recall": False} if on else {}), ""
         return {name: on}, ""
     if not value:
         return {}, f"!{name} needs a value, such as !{name}={_example_value(name)}"
     if name in _COUNTS:
         low, high = _COUNTS[name]
-        if not value.isascii() or not value.isdigit() or not low <= int(value) <= high:
-            return {}, f"!{name}={value}: allowed are whole numbers from {low} to {high}"
+        sound = value.isascii() and value.isdigit() and len(value) <= _LONGEST_NUMBER
+        if not sound or not low <= int(value) <= high:
+            return (
+                {},
+                f"!{name}={_shown_value(value)}: allowed are whole numbers from {low} to {high}",
+            )
         return {name: int(value)}, ""
     if name in _FACTORS:
         return _flag_factor(name, value)
     if name == "policy" and value not in FLAG_POLICIES:
-        return {}, f"!policy={value}: allowed are {', '.join(FLAG_POLICIES)}"
+        return {}, f"!policy={_shown_value(value)}: allowed are {', '.join(FLAG_POLICIES)}"
     return {name: value}, ""
+
+
+def _shown_value(value: str) -> str:
+    return value if len(value) <= _LONGEST_NUMBER else value[:_LONGEST_NUMBER] + "…"
 
 
 def _flag_factor(name: str, value: str) -> tuple[dict[str, Any], str]:
@@ -102,7 +110,10 @@ def _flag_factor(name: str, value: str) -> tuple[dict[str, Any], str]:
     except ValueError:
         number = float("nan")
     if not smallest <= number <= largest:
-        return {}, f"!{name}={value}: allowed are numbers from {smallest:g} to {largest:g}"
+        return (
+            {},
+            f"!{name}={_shown_value(value)}: allowed are numbers from {smallest:g} to {largest:g}",
+        )
     return {name: number}, ""
 
 
@@ -112,23 +123,23 @@ def _example_value(name: str) -> str:
 
 def lock_flags(reading: FlagReading, locked: Sequence[str]) -> tuple[FlagReading, tuple[str, ...]]:
     """The reading without the flags that the operator locked, and the names of those."""
-    names = {"norecall": "recall"}
-    hit = tuple(n for n in locked if _flag_is_set(reading.flags, names.get(n, n)))
+    hit = tuple(n for n in locked if _is_set(reading.flags, n) or _is_set(reading.standing, n))
     if not hit:
         return reading, ()
-    back = {names.get(n, n): getattr(NO_FLAGS, names.get(n, n)) for n in hit}
-    return (
-        replace(
-            reading,
-            flags=replace(reading.flags, **back),
-            standing=replace(reading.standing, **back),
-        ),
-        hit,
-    )
+    flags, standing = _without(reading.flags, hit), _without(reading.standing, hit)
+    return replace(reading, flags=flags, standing=standing), hit
 
 
-def _flag_is_set(flags: Flags, name: str) -> bool:
-    return getattr(flags, name, None) != getattr(NO_FLAGS, name, None)
+def _is_set(flags: Flags, name: str) -> bool:
+    """Whether a flag of this name was written; ``recall`` and ``norecall`` are two."""
+    if name in ("recall", "norecall"):
+        return flags.recall is (name == "recall")
+    return getattr(flags, name) is not None
+
+
+def _without(flags: Flags, names: Sequence[str]) -> Flags:
+    fields = (_FIELDS.get(name, name) for name in names if _is_set(flags, name))
+    return replace(flags, **dict.fromkeys(fields))
 
 
 def flags_in_force(readings: Iterable[FlagReading]) -> Flags:
@@ -141,8 +152,7 @@ def flags_in_force(readings: Iterable[FlagReading]) -> Flags:
     standing, own = NO_FLAGS, NO_FLAGS
     for reading in readings:
         for name in reading.switched_off:
-            if name in Flags.__dataclass_fields__:
-                standing = replace(standing, **{name: getattr(NO_FLAGS, name)})
+            standing = replace(standing, **{_FIELDS.get(name, name): None})
         standing = reading.standing.over(standing)
         own = reading.flags
     return own.over(standing)

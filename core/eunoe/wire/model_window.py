@@ -27,6 +27,7 @@ _OLLAMA_WINDOW = 4_096
 # Input windows of hosted models that no list reports; the first prefix that matches counts.
 # Source: the providers' model pages.
 _WINDOW_BY_PREFIX = (
+    ("gpt-5-chat", 128_000),
     ("gpt-5", 272_000),
     ("gpt-4.1", 1_047_576),
     ("gpt-4o", 128_000),
@@ -34,6 +35,8 @@ _WINDOW_BY_PREFIX = (
     ("gpt-4", 8_192),
     ("gpt-3.5-turbo", 16_385),
     ("chatgpt-4o", 128_000),
+    ("o1-mini", 128_000),
+    ("o1-preview", 128_000),
     ("o1", 200_000),
     ("o3", 200_000),
     ("o4", 200_000),
@@ -53,10 +56,7 @@ def find_window(body: Mapping[str, Any], model: Mapping[str, Any], base: Mapping
         model: the host's entry of the chosen model.
         base: the entry of the model that a workspace model stands on, else empty.
     """
-    asked = _window_number(body.get("num_ctx")) or _window_number(
-        _window_mapping(body.get("options")).get("num_ctx")
-    )
-    if asked:
+    if asked := requested_window(body):
         return asked
     for entry in _window_entries(model, base):
         for path in _WINDOW_PATHS:
@@ -65,7 +65,22 @@ def find_window(body: Mapping[str, Any], model: Mapping[str, Any], base: Mapping
     if "ollama" in (model.get("owned_by"), base.get("owned_by")):
         return _OLLAMA_WINDOW
     names = [str(entry.get("id") or "") for entry in (base, model)] + [str(body.get("model") or "")]
-    return next((size for name in names if (size := _window_by_name(name))), 0)
+    return next((size for name in names if (size := named_window(name))), 0)
+
+
+def requested_window(body: Mapping[str, Any]) -> int:
+    """Tokens that the server will load, as the request itself says; 0 where it does not."""
+    own = _window_number(body.get("num_ctx"))
+    return own or _window_number(_window_mapping(body.get("options")).get("num_ctx"))
+
+
+def named_window(name: str) -> int:
+    """Tokens of a hosted model by its name, a provider's prefix ("openai/") left aside; or 0.
+
+    A server may give any name to any model, so what it lists goes before.
+    """
+    bare = name.lower().rsplit("/", 1)[-1]
+    return next((size for prefix, size in _WINDOW_BY_PREFIX if bare.startswith(prefix)), 0)
 
 
 def output_reserve_of(body: Mapping[str, Any]) -> int:
@@ -97,12 +112,6 @@ def _window_at(entry: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     for key in path:
         value = _window_mapping(value).get(key)
     return value
-
-
-def _window_by_name(name: str) -> int:
-    """Window by the model's name, a provider's prefix ("openai/") left aside."""
-    bare = name.lower().rsplit("/", 1)[-1]
-    return next((size for prefix, size in _WINDOW_BY_PREFIX if bare.startswith(prefix)), 0)
 
 
 def _window_mapping(value: Any) -> Mapping[str, Any]:

@@ -63,7 +63,8 @@ ELISION = "… "
 def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, Any]:
     """The message with ``…`` in place of the first characters of its first text.
 
-    Whatever is taken out of a text leaves a mark, flags too: a reader sees that it is not whole.
+    Whatever is taken out of a text leaves a mark, flags too: a reader sees that it is not whole,
+    and a message that was nothing else is not empty, which providers refuse.
     """
     content = raw.get("content")
     if isinstance(content, str):

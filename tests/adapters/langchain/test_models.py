@@ -212,6 +212,17 @@ def test_a_chat_model_sums_up_behind_the_answers():
     assert FACT in shown.content
 
 
+def test_a_look_sums_nothing_up():
+    model = Notes(asked=[])
+    optimizer = HistoryOptimizer(max_tokens=2000, summarizer=model)
+    optimizer.explain(chat())
+    optimizer.drain()
+    assert model.asked == []
+    optimizer.invoke(chat())
+    optimizer.drain()
+    assert model.asked
+
+
 async def test_summing_up_shows_up_in_no_stream():
     optimizer = HistoryOptimizer(max_tokens=2000, summarizer=Notes(asked=[]))
     chain = optimizer | RunnableLambda(len)

@@ -380,6 +380,7 @@ def test_recalled_messages_can_be_shown_as_sources(plugin: Any) -> None:
     ("text", "valves", "shown"),
     [
         ("!full What now?", {"locked_flags": "!Full, target"}, "!full is locked"),
+        ("!full What now?", {"locked_flags": "ful, full"}, "!full is locked"),
         ("!target=much What now?", {}, "target"),
         ("!full What now?", {}, ""),
         ("!full What now?", {"read_flags": False}, ""),
@@ -446,7 +447,15 @@ def test_flags_count_behind_documents(plugin: Any, with_pictures: bool) -> None:
     assert len([e for e in plugin.events if e["type"] == "citation"]) == 1
 
 
-@pytest.mark.parametrize("written", ["", "What now?", "!target=much What now?", "!pin", "!nothing"])
+def test_flags_alone_behind_documents_are_taken_out(plugin: Any) -> None:
+    messages = [{"role": "user", "content": "<context>Rivers.</context>\n!why"}]
+    given = {"__metadata__": {"base_user_prompt": "!why"}}
+    [sent] = plugin.call("request", body_of(messages), **given)["messages"]
+    assert sent["content"] == "\N{HORIZONTAL ELLIPSIS} <context>Rivers.</context>\n"
+    assert [e["type"] for e in plugin.events].count("citation") == 1
+
+
+@pytest.mark.parametrize("written", ["", "What now?", "!target=much What now?", "!nothing"])
 def test_without_flags_behind_documents_nothing_changes(plugin: Any, written: str) -> None:
     messages = [{"role": "user", "content": f"<context>Rivers.</context>\n{written}"}]
     given = {"__metadata__": {"base_user_prompt": written}}

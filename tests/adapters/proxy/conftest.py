@@ -28,12 +28,13 @@ def upstream() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def proxy(upstream: ModelServer) -> Iterator[Callable[..., RunningProxy]]:
-    """Starts a proxy before the server."""
+    """Starts a proxy before the server; unless told otherwise it knows how much its models hold."""
     pytest.importorskip("uvicorn")
     with ExitStack() as stack:
 
         def start(**options: Any) -> RunningProxy:
             address = options.pop("upstream", upstream.url)
+            options.setdefault("context_window", 128_000)
             return stack.enter_context(running_proxy(address, **options))
 
         yield start

@@ -61,14 +61,14 @@ def test_kept_messages_keep_their_bytes(upstream, proxy):
         ({"context_share": 0.5}, {}, {}, "64000"),
         ({"context_window": 4000}, {}, {}, "3600"),
         ({"context_window": 4000}, {"max_completion_tokens": 1000}, {}, "3000"),
-        ({}, {"model": "unheard-of"}, {}, "unlimited"),
+        ({"context_window": 0}, {"model": "unheard-of"}, {}, "unlimited"),
         ({"max_tokens": 1000}, {"model": "unheard-of"}, {}, "1000"),
         ({"max_tokens": 1000}, {"max_tokens": 300}, {}, "700"),
         ({"max_tokens": 1000}, {"max_tokens": 90_000}, {}, "500"),
         ({"max_tokens": 1000}, {"max_tokens": None}, {}, "1000"),
         ({"max_tokens": 1000}, {}, {"X-Eunoe-Max-Tokens": "800"}, "800"),
         ({"max_tokens": 1000}, {}, {"X-Eunoe-Max-Tokens": "5000"}, "1000"),
-        ({"max_tokens": 1000}, {"num_ctx": 500}, {}, "450"),
+        ({"max_tokens": 1000, "context_window": 0}, {"num_ctx": 500}, {}, "450"),
     ],
 )
 def test_how_much_is_allowed(proxy, options, body, headers, allowed):
@@ -83,8 +83,10 @@ def test_a_caller_may_name_a_policy(proxy):
     assert running.ask(talk(20), asked).headers["x-eunoe-policy"] == "relevance"
 
 
-def test_wishes_that_mean_nothing_are_named(proxy):
-    asked = {"X-Eunoe-Policy": "magic", "X-Eunoe-Max-Tokens": "-5"}
+@pytest.mark.parametrize("policy", ["magic", "off"])
+def test_wishes_that_mean_nothing_are_named(proxy, policy):
+    """``off`` would send more than the operator's cap."""
+    asked = {"X-Eunoe-Policy": policy, "X-Eunoe-Max-Tokens": "-5"}
     head = proxy(max_tokens=1000).ask(talk(20), asked).headers
     assert head["x-eunoe-ignored"] == "X-Eunoe-Policy, X-Eunoe-Max-Tokens"
     assert (head["x-eunoe-policy"], head["x-eunoe-tokens-allowed"]) == ("stable", "1000")
@@ -104,7 +106,7 @@ SCHEMA = {"name": "look", "description": "look " * 200}
     ],
 )
 def test_schemas_take_room(upstream, proxy, field):
-    running = proxy(max_tokens=1500)
+    running = proxy(max_tokens=1500, policy="window")
     running.ask(talk(20))
     running.ask(talk(20), **field)
     plain, with_schemas = (len(body["messages"]) for _, _, body in upstream.asked)

@@ -23,6 +23,14 @@ ERRORS = [
         id="budget",
     ),
     pytest.param(
+        BudgetError(5008, 1000, 5000),
+        ValueError,
+        "system messages, tools and the current turn take 5008 tokens, with 5000 left for the "
+        "answer, 1000 allowed",
+        {"needed": 5008, "allowed": 1000, "reserve": 5000},
+        id="budget with a reserve",
+    ),
+    pytest.param(
         SettingsError("low_water", 2, "from 0 to 1"),
         ValueError,
         "low_water is 2; allowed: from 0 to 1",

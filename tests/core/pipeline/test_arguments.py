@@ -19,7 +19,7 @@ from eunoe import (
     TokenBudget,
     lint,
 )
-from strategies import user
+from strategies import assistant, user
 
 NAN = float("nan")
 CHAT = Conversation.from_openai_messages([user("q")])
@@ -49,6 +49,15 @@ def test_each_argument_of_a_request_is_checked(name, values):
 def test_a_deadline_is_seconds(value):
     with pytest.raises(SettingsError, match="deadline is "):
         asyncio.run(orchestrator().process(CHAT, deadline=value))
+
+
+@pytest.mark.parametrize(("deadline", "given_up"), [(0, True), (0.0, True), (60.0, False)])
+def test_no_time_at_all_is_a_deadline_too(deadline, given_up):
+    chat = [m for i in range(40) for m in (user(f"item {i} " + "lorem " * 40), assistant("ok"))]
+    chat = Conversation.from_openai_messages([*chat, user("what was item 3?")])
+    answer = asyncio.run(orchestrator(500).process(chat, deadline=deadline))
+    assert any("deadline" in w for w in answer.report.warnings) == given_up
+    assert answer.report.tokens_after <= 500
 
 
 @pytest.mark.parametrize("given", [[user("q")], None, "q", user("q")])
@@ -87,6 +96,7 @@ def test_each_part_of_an_orchestrator_is_checked(name, values):
         lambda: Settings(rewrite_call_ids=1),
         lambda: Settings(locked_flags="full"),
         lambda: Settings(locked_flags=["full"]),
+        lambda: Settings(locked_flags=("ful",)),
         lambda: CostBudget("1"),
         lambda: CostBudget(True),
         lambda: CostBudget(NAN),

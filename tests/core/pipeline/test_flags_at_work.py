@@ -217,8 +217,14 @@ def test_flags_are_stripped_in_every_turn_and_leave_a_mark():
 
 
 @pytest.mark.parametrize("text", ["!pin", "!full,why", "!pin   ", "!+nosum\n"])
-def test_flags_and_nothing_else_stay_text(text):
-    assert sent_by(ask([user(text)])) == [user(text)]
+def test_of_flags_and_nothing_else_the_mark_stays(text):
+    """An empty message would be refused."""
+    assert sent_by(ask([user(text)])) == [user("… ")]
+
+
+def test_flags_and_nothing_else_are_in_force():
+    chat = [*filler(20), user("!+context=2"), assistant("ok"), user("more")]
+    assert len(sent_by(ask(chat))) == 3
 
 
 def test_a_bad_value_warns_and_leaves_the_message_alone():

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eunoe.domain.flag import NO_FLAGS, FlagReading, Flags
-from eunoe.stages.flags import FLAG_NAMES, flags_in_force, lock_flags, read_flags
+from eunoe.domain.flag import FLAG_NAMES, NO_FLAGS, FlagReading, Flags
+from eunoe.stages.flags import flags_in_force, lock_flags, read_flags
 
 POLICIES = "stable, relevance, window, lethe, lethes, dycp, lethus"
 
@@ -39,8 +39,8 @@ POLICIES = "stable, relevance, window, lethe, lethes, dycp, lethus"
         pytest.param(
             '!tag="two words",pin hi', {"tag": "two words", "pin": True}, "hi", id="quoted blank"
         ),
-        pytest.param("!full=false hi", {}, "hi", id="a switch that is false"),
-        pytest.param("!full=0 hi", {}, "hi", id="a switch that is 0"),
+        pytest.param("!full=false hi", {"full": False}, "hi", id="a switch that is false"),
+        pytest.param("!full=0 hi", {"full": False}, "hi", id="a switch that is 0"),
         pytest.param("!full=TRUE hi", {"full": True}, "hi", id="a switch that is true"),
         pytest.param("!pin", {"pin": True}, "", id="nothing behind"),
         pytest.param("!pin !full hi", {"pin": True}, "!full hi", id="flags stand once"),
@@ -128,6 +128,10 @@ def test_other_text_is_left_whole(text):
         ("!policy=off hi", f"!policy=off: allowed are {POLICIES}"),
         ("!tag= hi", "!tag needs a value, such as !tag=stable"),
         ('!tag="" hi', "!tag needs a value, such as !tag=stable"),
+        (
+            f"!target={'9' * 5000} hi",
+            f"!target={'9' * 20}…: allowed are whole numbers from 1 to 10000000",
+        ),
     ],
 )
 def test_a_bad_value_leaves_the_text_alone_and_says_so(text, said):
@@ -136,7 +140,7 @@ def test_a_bad_value_leaves_the_text_alone_and_says_so(text, said):
     assert reading.problems == (said,)
     assert reading.rest == text
     assert reading.flags == NO_FLAGS
-    assert (reading.stays_on, reading.switched_off) == ((), ())
+    assert (reading.standing, reading.switched_off) == (NO_FLAGS, ())
 
 
 def test_one_bad_value_spoils_the_others_and_all_are_named():
@@ -151,7 +155,6 @@ def test_plus_stays_on_and_minus_switches_off():
     assert reading is not None
     assert reading.flags == Flags(recent=3, recall=False, why=True)
     assert reading.standing == Flags(recent=3, recall=False)
-    assert reading.stays_on == ("recent", "recall")
     assert reading.switched_off == ("nosum",)
 
 
@@ -161,7 +164,6 @@ def test_what_belongs_to_one_message_never_stands(name):
     assert reading is not None
     assert reading.flags != NO_FLAGS
     assert reading.standing == NO_FLAGS
-    assert reading.stays_on == ()
 
 
 def in_force(*texts: str) -> Flags:
@@ -189,6 +191,9 @@ def in_force(*texts: str) -> Flags:
         pytest.param(["!+recent=0 a", "b"], Flags(recent=0), id="0 is a value"),
         pytest.param(["!+target=x a", "b"], NO_FLAGS, id="a bad value does not stand"),
         pytest.param(["!+pin a", "b"], NO_FLAGS, id="a pin is the message's"),
+        pytest.param(["!+nosum a", "!nosum=false b"], Flags(nosum=False), id="false overrules"),
+        pytest.param(["!+nosum a", "!nosum=false b", "c"], Flags(nosum=True), id="for one turn"),
+        pytest.param(["!+recall a", "!recall=no b"], Flags(recall=False), id="recall, too"),
     ],
 )
 def test_flags_over_turns(turns, expected):
@@ -204,7 +209,9 @@ def test_flags_over_turns(turns, expected):
         pytest.param("!norecall hi", ("norecall",), NO_FLAGS, ("norecall",), id="norecall"),
         pytest.param("!target=9 hi", ("target",), NO_FLAGS, ("target",), id="with a value"),
         pytest.param("!recent=0 hi", ("recent",), NO_FLAGS, ("recent",), id="0 is a value"),
-        pytest.param("!full hi", ("nonsense",), Flags(full=True), (), id="an unknown name"),
+        pytest.param("!norecall hi", ("recall",), Flags(recall=False), (), id="not its opposite"),
+        pytest.param("!recall hi", ("norecall",), Flags(recall=True), (), id="nor that one's"),
+        pytest.param("!recall hi", ("recall", "norecall"), NO_FLAGS, ("recall",), id="both"),
     ],
 )
 def test_flags_are_locked_one_by_one(text, locked, left, hit):
@@ -231,5 +238,5 @@ def test_whatever_is_read_is_a_prefix_of_known_names(text):
     if reading is None:
         return
     assert ("!" + text).endswith(reading.rest)
-    assert set(reading.stays_on) | set(reading.switched_off) <= {*FLAG_NAMES, "recall"}
+    assert set(reading.switched_off) <= {*FLAG_NAMES}
     assert not reading.problems or reading.rest == "!" + text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -12,16 +11,17 @@ from eunoe.stages.accounting.billing import billed_use, context_tokens
 from eunoe.stages.accounting.cache_hit import CacheRecord, measure_cache
 from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.accounting.reading_speed import ReadingSpeed
-from eunoe.stages.counting.calibration import Calibration, read_usage, reports_cache
+from eunoe.stages.counting.calibration import (
+    Calibration,
+    read_usage,
+    reports_cache,
+    stepped_factor,
+)
 
 _MODELS_REMEMBERED = 256
-# A factor that moves a little with every answer would move the cut, and cost the prompt cache.
-_FACTOR_STEPS = 20
-# Too low a count overflows the window, too high a one only leaves room unused: so a count is raised
-# early, and lowered late and never far, should a provider leave cached tokens out of its report.
-_FACTOR_RAISED_FROM = 1.02
-_FACTOR_LOWERED_FROM = 0.9
-_FACTOR_LOWEST = 0.7
+_FRAMING_SLACK = 0.02
+"""Share by which a host's own framing may make a count too low: the share of the window that is
+left free holds it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,15 +107,9 @@ class UsageBook:
         return turn
 
     def factor(self, model_id: str) -> float:
-        """Factor on a count of this model, in steps of 0.05, in [0.7, 2].
-
-        1 for counts that are at most 2 % too low or 10 % too high; else rounded up, so that what is
-        sent is rather too little.
-        """
+        """``stepped_factor`` for counts of this model; 1 where they are 2 % too low at most."""
         factor = self._record(model_id).calibration.factor
-        if _FACTOR_LOWERED_FROM <= factor <= _FACTOR_RAISED_FROM:
-            return 1.0
-        return max(_FACTOR_LOWEST, math.ceil(factor * _FACTOR_STEPS) / _FACTOR_STEPS)
+        return stepped_factor(factor, slack=_FRAMING_SLACK)
 
     def cache_share(self, model_id: str) -> float:
         """Part of a repeated beginning that this model's cache gives back, in [0, 1]."""

@@ -57,8 +57,6 @@ def strip_flags(
         reading = entries[i].reading
         if reading is None:
             continue
-        if not reading.rest.strip() and len(entries[i].message.parts) < 2:
-            continue  # flags and nothing else: an empty message would be refused
         warnings += [f"message {i}: {p}" for p in reading.problems]
         reading, locked = lock_flags(reading, settings.locked_flags)
         warnings += [f"message {i}: !{name} is locked by the operator" for name in locked]

@@ -19,6 +19,8 @@ CALIBRATION_LOWEST, CALIBRATION_HIGHEST = 0.5, 2.0
 # Reports of smaller prompts say more about hidden framing than about text.
 CALIBRATION_SMALLEST_PROMPT = 64
 CALIBRATION_WINDOW = 9
+# A factor that moved a little with every report would move the cut, and cost the prompt cache.
+_STEPS_OF_ONE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +187,21 @@ def read_usage(usage: object) -> Usage | None:
     for inner in _inner_reports(usage):
         read = read or _read_flat(inner)
     return read
+
+
+def stepped_factor(ratio: float, *, slack: float = 0.0) -> float:
+    """The factor by which counts are raised, in steps of 0.05, rounded up, in [1, 2].
+
+    It never lowers a count: reports may leave cached tokens out, and too large a request is
+    refused, while room that stays unused costs little.
+
+    Args:
+        ratio: provider's tokens for each of ours.
+        slack: share by which a count may be too low before it is raised.
+    """
+    steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
+    raised = min(CALIBRATION_HIGHEST, max(1.0, steps / _STEPS_OF_ONE))
+    return raised if ratio > 1.0 + slack else 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ def test_the_part_that_matters_comes_back(policy, profile, opening, place):
     assert faults(sent, profile) == []
     assert answer.report.tokens_after <= 700
     assert gists(answer) == [place]
+    assert answer.report.recalled == answer.report.counts().get(Fate.RECALLED, 0) + 1
     assert "shortened to what matters" in answer.report.decisions[place].reason
 
 
