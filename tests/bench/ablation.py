@@ -113,29 +113,38 @@ def recalled(
     return first, second
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where the labelled chats are, and how they are asked."""
     parser.add_argument("folder", type=Path)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--sets", nargs="+", default=["locomo", "realtalk", "beam100k"])
     parser.add_argument("--budgets", nargs="+", type=int, default=[2000, 4000])
     parser.add_argument("--policy", default="relevance")
+
+
+def read_sets(options: argparse.Namespace) -> tuple[dict[str, list[Any]], Callable[[str], int]]:
+    """The chats of each set, and what counts the tokens of a question."""
+    sys.path.insert(0, str(options.folder))
+    reader = importlib.import_module("recall")
+    data = str(options.data or options.folder.parent / "data")
+    chats = {name: reader.load_dataset(name, data) for name in options.sets}
+    return chats, reader.make_counter()
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    add_arguments(parser)
     parser.add_argument("--parts", nargs="+")
     args = parser.parse_args()
-    sys.path.insert(0, str(args.folder))
-    reader = importlib.import_module("recall")
-    data = str(args.data or args.folder.parent / "data")
-    chats = {name: reader.load_dataset(name, data) for name in args.sets}
+    chats, count = read_sets(args)
     columns = [(name, budget) for name in args.sets for budget in args.budgets]
     print("| without | " + " | ".join(f"{n} {b}" for n, b in columns) + " |")
     print("|---|" + "---|" * len(columns), flush=True)
     whole: list[tuple[float, float]] = []
     for part in args.parts or parts():
         with without(part) as knobs:
-            row = [
-                recalled(chats[n], knobs, args.policy, b, reader.make_counter()) for n, b in columns
-            ]
+            row = [recalled(chats[n], knobs, args.policy, b, count) for n, b in columns]
         if not whole:
             whole = row
             cells = [f"{a:.1f} / {b:.1f}" for a, b in row]
