@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 b5a556b9aec038be28393699b1899f7b585f61662ba3051f0f111c1724be18fd
+# sources sha256 add59a6c4f65eab1657f47f5a9aa5334e86301ca4c2e3934714153982b2b2d87
 
 from __future__ import annotations
 
@@ -639,6 +639,25 @@ class RequestEvent:
 
 logger = logging.getLogger("eunoe")
 logger.addHandler(logging.NullHandler())
+
+_FRAMES_LOGGED = 4
+
+
+def log_fault(error: BaseException, what: str, then: str) -> None:
+    """One line on a fault, without the error's own words: they may quote a message.
+
+    Args:
+        what: happened, such as "failed (KeyError)".
+        then: what becomes of the request.
+    """
+    frames = reversed(traceback.extract_tb(error.__traceback__)[-_FRAMES_LOGGED:])
+    where = ", ".join(f"{frame.name}:{frame.lineno}" for frame in frames)
+    logger.warning("eunoe %s in %s; %s", what, where, then)
+
+
+def fault_name(error: BaseException) -> str:
+    """What happened, in words that quote nothing."""
+    return f"failed ({type(error).__name__})"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -22471,6 +22490,26 @@ def output_reserve_of(body: Mapping[str, Any]) -> int:
     return 0
 
 
+def input_room(caps: Sequence[int], window: int, share: float, reserve: int) -> int:
+    """Tokens that messages and tools may take; 0 for no limit.
+
+    The answer's room is taken from the smallest limit, but never more than half of it, lest a
+    generous ``max_tokens`` leaves no chat.
+
+    Args:
+        caps: limits in tokens, the answer included; 0 for none.
+        window: of the model; 0 if unknown.
+        share: of the window that the input may take, in (0, 1].
+        reserve: tokens for the answer.
+    """
+    limits = [size for size in (*caps, window) if size]
+    if not limits:
+        return 0
+    total = min(limits)
+    room = total - min(reserve, total // 2)
+    return max(1, min(room, round(window * share)) if window else room)
+
+
 def _window_entries(*entries: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Every place that may hold what the server said: settings of the model, then raw entries."""
     for entry in entries:
@@ -23008,18 +23047,13 @@ def _finish(
 
 
 def allowed_tokens(request: FilterRequest, valves: FilterValves) -> int:
-    """Input tokens of the request: within the window's share, the cap and the answer's room.
-
-    The answer's room never takes more than half, lest a generous ``max_tokens`` leaves no chat.
-    """
+    """Input tokens of the request: within the window's share, the caps and the answer's room."""
     window = find_window(request.body, request.model, request.base)
-    caps = [size for size in (valves.max_tokens, request.user.max_tokens) if size]
     if not window and not valves.max_tokens:
         window = valves.default_window
-    total = min([*caps, window] if window else caps)
     reserve = output_reserve_of(request.body) or valves.answer_reserve
-    share = window * valves.context_percent // 100 if window else total
-    return max(1, min(total - min(reserve, total // 2), share))
+    caps = (valves.max_tokens, request.user.max_tokens)
+    return input_room(caps, window, valves.context_percent / 100, reserve)
 
 
 def settings_of(valves: FilterValves) -> Settings:
@@ -24381,7 +24415,6 @@ def _why_lines(report: Report) -> list[str]:
 
 # After this share of the deadline the newest turns are sent unscored; the rest is for doing that.
 _SCORING_SHARE = 0.6
-_FRAMES_LOGGED = 4
 
 EventEmitter = Callable[[dict[str, Any]], Awaitable[Any]]
 
@@ -24623,16 +24656,11 @@ class Filter:
 async def _report_failure(
     error: Exception, valves: FilterValves, emitter: EventEmitter | None
 ) -> str:
-    """One line in the log, one above the answer; no text of the chat in either -> what happened.
-
-    The error's own words and values are left out of the log: they may quote a message.
-    """
-    what = f"failed ({type(error).__name__})"
+    """One line in the log, one above the answer; no text of the chat in either -> what happened."""
+    what = fault_name(error)
     if isinstance(error, TimeoutError):
         what = f"took over {valves.deadline_seconds:g} s"
-    frames = reversed(traceback.extract_tb(error.__traceback__)[-_FRAMES_LOGGED:])
-    where = ", ".join(f"{frame.name}:{frame.lineno}" for frame in frames)
-    logger.warning("eunoe %s in %s; the chat goes through unchanged", what, where)
+    log_fault(error, what, "the chat goes through unchanged")
     if valves.show_status:
         await _emit_event(emitter, status_event(f"eunoe {what}: sent as it is"))
     return what

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,7 @@ from typing import Any
 
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.event import RequestEvent
-from eunoe.domain.log import logger
+from eunoe.domain.log import fault_name, log_fault, logger
 from eunoe.pipeline.accounts.forecasting import enter_requests
 from eunoe.pipeline.accounts.observing import StageClock, request_event
 from eunoe.pipeline.accounts.sent_lists import SentLists
@@ -46,7 +45,6 @@ from eunoe_openwebui.window import priced_model_id
 
 # After this share of the deadline the newest turns are sent unscored; the rest is for doing that.
 _SCORING_SHARE = 0.6
-_FRAMES_LOGGED = 4
 
 EventEmitter = Callable[[dict[str, Any]], Awaitable[Any]]
 
@@ -288,16 +286,11 @@ class Filter:
 async def _report_failure(
     error: Exception, valves: FilterValves, emitter: EventEmitter | None
 ) -> str:
-    """One line in the log, one above the answer; no text of the chat in either -> what happened.
-
-    The error's own words and values are left out of the log: they may quote a message.
-    """
-    what = f"failed ({type(error).__name__})"
+    """One line in the log, one above the answer; no text of the chat in either -> what happened."""
+    what = fault_name(error)
     if isinstance(error, TimeoutError):
         what = f"took over {valves.deadline_seconds:g} s"
-    frames = reversed(traceback.extract_tb(error.__traceback__)[-_FRAMES_LOGGED:])
-    where = ", ".join(f"{frame.name}:{frame.lineno}" for frame in frames)
-    logger.warning("eunoe %s in %s; the chat goes through unchanged", what, where)
+    log_fault(error, what, "the chat goes through unchanged")
     if valves.show_status:
         await _emit_event(emitter, status_event(f"eunoe {what}: sent as it is"))
     return what

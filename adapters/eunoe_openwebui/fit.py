@@ -22,7 +22,7 @@ from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.stages.accounting.forecast import RequestForecast, provider_forecast
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
-from eunoe.wire.model_window import find_window, output_reserve_of
+from eunoe.wire.model_window import find_window, input_room, output_reserve_of
 from eunoe.wire.sent_schemas import sent_schemas
 from eunoe_openwebui.advisers import NO_FILTER_ADVISERS, FilterAdvisers
 from eunoe_openwebui.documents import with_flags_in_front
@@ -216,18 +216,13 @@ def _finish(
 
 
 def allowed_tokens(request: FilterRequest, valves: FilterValves) -> int:
-    """Input tokens of the request: within the window's share, the cap and the answer's room.
-
-    The answer's room never takes more than half, lest a generous ``max_tokens`` leaves no chat.
-    """
+    """Input tokens of the request: within the window's share, the caps and the answer's room."""
     window = find_window(request.body, request.model, request.base)
-    caps = [size for size in (valves.max_tokens, request.user.max_tokens) if size]
     if not window and not valves.max_tokens:
         window = valves.default_window
-    total = min([*caps, window] if window else caps)
     reserve = output_reserve_of(request.body) or valves.answer_reserve
-    share = window * valves.context_percent // 100 if window else total
-    return max(1, min(total - min(reserve, total // 2), share))
+    caps = (valves.max_tokens, request.user.max_tokens)
+    return input_room(caps, window, valves.context_percent / 100, reserve)
 
 
 def settings_of(valves: FilterValves) -> Settings:

@@ -8,7 +8,6 @@ import math
 import os
 import threading
 import time
-import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from typing import Any
 from eunoe.domain.budget import TokenBudget
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.errors import BudgetError
-from eunoe.domain.log import logger
+from eunoe.domain.log import fault_name, log_fault, logger
 from eunoe.domain.ports import Embedder, EntityExtractor, Summarizer
 from eunoe.domain.report import Report
 from eunoe.domain.settings import Settings
@@ -27,7 +26,12 @@ from eunoe.pipeline.accounts.usage_book import UsageBook
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.stages.accounting.forecast import RequestForecast, provider_forecast
-from eunoe.wire.model_window import named_window, output_reserve_of, requested_window
+from eunoe.wire.model_window import (
+    input_room,
+    named_window,
+    output_reserve_of,
+    requested_window,
+)
 from eunoe.wire.sent_schemas import sent_schemas
 from eunoe_proxy.body import ChatBody, read_chat_body
 from eunoe_proxy.headers import report_figures, untouched_figures
@@ -37,7 +41,6 @@ from eunoe_proxy.wishes import Wishes, session_of
 
 # After this share of the deadline the newest messages are sent unscored; the rest is for that.
 _SCORING_SHARE = 0.6
-_FRAMES_LOGGED = 4
 _WARM_TURNS, _WARM_TOKENS = 40, 200
 _WORKERS = min(8, (os.cpu_count() or 1) + 2)
 _ON_OVERFLOW: dict[str, Any] = {"truncate": "truncate", "keep": "keep", "refuse": "raise"}
@@ -131,7 +134,7 @@ class ChatFitter:
             logger.warning("eunoe took over %g s; the request goes through unchanged", seconds)
             return untouched(data, DEADLINE)
         except Exception as error:
-            log_fault(error, "the request goes through unchanged")
+            log_fault(error, fault_name(error), "the request goes through unchanged")
             return untouched(data, FAULT)
         finally:
             timer.cancel()
@@ -148,7 +151,7 @@ class ChatFitter:
         try:
             await self._fit(data, Wishes(max_tokens=_WARM_TOKENS), unknown, threading.Event())
         except Exception as error:  # the first request finds out by itself
-            log_fault(error, "so may the first request")
+            log_fault(error, fault_name(error), "so may the first request")
 
     def _followed(
         self, body: ChatBody, wishes: Wishes, result: OrchestratorResult
@@ -240,10 +243,7 @@ def untouched(data: bytes, why: str) -> Fitted:
 
 
 def allowed_tokens(body: ChatBody, settings: ProxySettings, window: int, wished: int = 0) -> int:
-    """Tokens that messages and tools may take; 0 for no limit.
-
-    The answer's room, which the request names, is taken from the cap and from the window, but never
-    more than half of it, lest a generous ``max_tokens`` leaves no chat.
+    """Tokens that messages and tools may take; 0 for no limit. The request names the answer's room.
 
     Args:
         body: of the request.
@@ -251,18 +251,5 @@ def allowed_tokens(body: ChatBody, settings: ProxySettings, window: int, wished:
         window: of the model; 0 if unknown.
         wished: a cap of the caller; 0 for none.
     """
-    limits = [size for size in (settings.max_tokens, wished, window) if size]
-    if not limits:
-        return 0
-    total = min(limits)
-    room = total - min(output_reserve_of(body.values), total // 2)
-    if window:
-        room = min(room, int(window * settings.context_share))
-    return max(1, room)
-
-
-def log_fault(error: Exception, then: str) -> None:
-    """One line without the error's own words: they may quote a message."""
-    frames = reversed(traceback.extract_tb(error.__traceback__)[-_FRAMES_LOGGED:])
-    where = ", ".join(f"{frame.name}:{frame.lineno}" for frame in frames)
-    logger.warning("eunoe failed (%s) in %s; %s", type(error).__name__, where, then)
+    caps = (settings.max_tokens, wished)
+    return input_room(caps, window, settings.context_share, output_reserve_of(body.values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 # Keys under which servers report a model's window in their list of models, the loaded size first:
@@ -94,6 +94,26 @@ def output_reserve_of(body: Mapping[str, Any]) -> int:
         if size := _window_number(value):
             return size
     return 0
+
+
+def input_room(caps: Sequence[int], window: int, share: float, reserve: int) -> int:
+    """Tokens that messages and tools may take; 0 for no limit.
+
+    The answer's room is taken from the smallest limit, but never more than half of it, lest a
+    generous ``max_tokens`` leaves no chat.
+
+    Args:
+        caps: limits in tokens, the answer included; 0 for none.
+        window: of the model; 0 if unknown.
+        share: of the window that the input may take, in (0, 1].
+        reserve: tokens for the answer.
+    """
+    limits = [size for size in (*caps, window) if size]
+    if not limits:
+        return 0
+    total = min(limits)
+    room = total - min(reserve, total // 2)
+    return max(1, min(room, round(window * share)) if window else room)
 
 
 def _window_entries(*entries: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

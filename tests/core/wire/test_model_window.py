@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from eunoe.wire.model_window import find_window, output_reserve_of
+from eunoe.wire.model_window import find_window, input_room, output_reserve_of
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,21 @@ def test_window(body: Any, model: Any, base: Any, expected: int) -> None:
 )
 def test_output_reserve(body: Any, expected: int) -> None:
     assert output_reserve_of(body) == expected
+
+
+@pytest.mark.parametrize(
+    ("caps", "window", "share", "reserve", "room"),
+    [
+        pytest.param((0, 0), 0, 0.9, 500, 0, id="no limit"),
+        pytest.param((1000, 0), 0, 0.9, 0, 1000, id="a cap"),
+        pytest.param((1000, 800), 0, 0.9, 0, 800, id="the smaller cap"),
+        pytest.param((1000, 0), 0, 0.9, 300, 700, id="less the answer"),
+        pytest.param((1000, 0), 0, 0.9, 5000, 500, id="of which half stays"),
+        pytest.param((0, 0), 4000, 0.9, 0, 3600, id="a share of the window"),
+        pytest.param((0, 0), 4000, 0.9, 1000, 3000, id="or what the answer leaves"),
+        pytest.param((2000, 0), 4000, 0.29, 0, 1160, id="the share below the cap"),
+        pytest.param((1, 0), 0, 0.9, 1, 1, id="never nothing"),
+    ],
+)
+def test_room_for_the_input(caps: Any, window: int, share: float, reserve: int, room: int) -> None:
+    assert input_room(caps, window, share, reserve) == room
