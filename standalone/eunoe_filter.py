@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 add59a6c4f65eab1657f47f5a9aa5334e86301ca4c2e3934714153982b2b2d87
+# sources sha256 78df15a2a4f352808ea049075a75ac8cf8a947dc53abf8970ad61a59b589666a
 
 from __future__ import annotations
 
@@ -21336,8 +21336,13 @@ def _shrunk_start(request: Request, curve: WorthCurve, room: int, wanted: int) -
 def _given_back(
     request: Request, deep: Choice, room: int, shrunk: int, asked: int
 ) -> tuple[Choice, WindowStart]:
-    """The choice, with the room that it left unused given back to the window."""
-    start = min(shrunk, newest_that_fit(request.timeline, room - deep.tokens, asked))
+    """The choice, with the room that it left unused given back to the window.
+
+    A line may take a token more than it was estimated at; a window that had grown back to the last
+    token would then push out what was recalled.
+    """
+    left = room - deep.tokens - len(deep.atoms)
+    start = min(shrunk, newest_that_fit(request.timeline, left, asked))
     outside = tuple(a for a in deep.atoms if a.first < start)
     return replace(deep, atoms=outside), WindowStart(start, True, True)
 

@@ -549,6 +549,7 @@ MUTANTS = [
     *mutants_of(
         "pipeline/policies/recall_beside",
         ("the turn before stays", "return min(fitting, before)", "return fitting"),
+        ("lines may take a token more", "deep.tokens - len(deep.atoms)\n", "deep.tokens\n"),
         (
             "it may go",
             "if small or curve.within(left) < _LAST_TURN_WORTH * curve.within(wanted):",

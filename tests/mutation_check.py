@@ -53,7 +53,7 @@ TABLES = {
     "fitting": _pipes("fitting", "carrying"),
     "shortening": _pipes("fitting", "shortening"),
     "carrying": _pipes("carrying"),
-    "recall_beside": _pipes("recalling"),
+    "recall_beside": _pipes("recalling", "winners"),
     "stable": [*_pipes("carrying"), "tests/property/test_prefix.py"],
     "answering": _pipes("fitting"),
     "asking": _pipes("fitting"),

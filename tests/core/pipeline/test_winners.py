@@ -294,20 +294,13 @@ FAMILIES = {
     "arc": ARC,
     "look-alikes": LOOK_ALIKES,
 }
-WEAK = {
-    ("arc", "zh", "stable"): "the block takes two tokens more than it was estimated at, so what "
-    "matters least of it gives way to a window that had grown back to the last token"
-}
-"""Cases that are lost today, and why."""
 
 
 def cases():
     for family, of_language in FAMILIES.items():
         for language, case in of_language.items():
             for policy in POLICIES:
-                weak = WEAK.get((family, language, policy))
-                marks = [pytest.mark.xfail(reason=weak, strict=True)] if weak else []
-                yield pytest.param(case, policy, id=f"{family}-{language}-{policy}", marks=marks)
+                yield pytest.param(case, policy, id=f"{family}-{language}-{policy}")
 
 
 @pytest.mark.parametrize(("case", "policy"), list(cases()))

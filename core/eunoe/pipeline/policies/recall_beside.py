@@ -103,8 +103,13 @@ def _shrunk_start(request: Request, curve: WorthCurve, room: int, wanted: int) -
 def _given_back(
     request: Request, deep: Choice, room: int, shrunk: int, asked: int
 ) -> tuple[Choice, WindowStart]:
-    """The choice, with the room that it left unused given back to the window."""
-    start = min(shrunk, newest_that_fit(request.timeline, room - deep.tokens, asked))
+    """The choice, with the room that it left unused given back to the window.
+
+    A line may take a token more than it was estimated at; a window that had grown back to the last
+    token would then push out what was recalled.
+    """
+    left = room - deep.tokens - len(deep.atoms)
+    start = min(shrunk, newest_that_fit(request.timeline, left, asked))
     outside = tuple(a for a in deep.atoms if a.first < start)
     return replace(deep, atoms=outside), WindowStart(start, True, True)
 
