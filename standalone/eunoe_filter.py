@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 78df15a2a4f352808ea049075a75ac8cf8a947dc53abf8970ad61a59b589666a
+# Made of 201 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 720f0455c0aedaaa38302a6a16d3961e63cba795b73bf7151c820854df09764b
 
 from __future__ import annotations
 
@@ -961,6 +961,7 @@ class MessageShape(NamedTuple):
         server_use_open: a server tool's use without its result in the same message.
         item_ids: ids of content items, which must be unique within one request.
         asks_approval, approves: ids of MCP approval requests and responses.
+        more_answers: ids of the calls that it answers beside the first, in blocks of results.
     """
 
     problem: str = ""
@@ -977,6 +978,7 @@ class MessageShape(NamedTuple):
     item_ids: tuple[str, ...] = ()
     asks_approval: tuple[str, ...] = ()
     approves: tuple[str, ...] = ()
+    more_answers: tuple[str, ...] = ()
 
 
 PLAIN_SHAPE = MessageShape()
@@ -991,11 +993,11 @@ class Message(NamedTuple):
     """One message as the stages see it. Two messages of equal content may share one value.
 
     Attributes:
-        role: as given; unknown roles stay.
+        role: as given; unknown roles stay. A user's message with results in blocks is a ``tool``'s.
         text: the text parts, joined by line breaks.
         name: the speaker or tool, if named.
         calls: the tool calls, each once, though it may stand in several places.
-        answers: the id of the call that this result answers.
+        answers: the id of the call that this result answers, or of the first of them.
         pieces: what a model reads of a list of parts, part by part: texts, thinking, and unknown
             parts as JSON without base64; empty if the content is a plain string.
         reasoning: the reasoning that stands beside the content.
@@ -1024,6 +1026,11 @@ class Message(NamedTuple):
         It is the same in every process, so it survives a clone or an import of the chat.
         """
         return self.content_digest or text_digest(f"{self.role}\0{self.text}")
+
+    @property
+    def answered(self) -> tuple[str | None, ...]:
+        """The ids of all calls that this result answers."""
+        return (self.answers, *self.shape.more_answers)
 
     @property
     def is_system(self) -> bool:
@@ -3269,6 +3276,90 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.wire.result_blocks: Results of tools that stand as blocks in a message of the user, one or several.
+
+RESULT_BLOCKS = {
+    "tool_result": ("tool_use_id", "content"),
+    "function_call_output": ("call_id", "output"),
+    "custom_tool_call_output": ("call_id", "output"),
+}
+"""Types of such blocks, with the keys of the call that they answer and of what they say."""
+
+_RESULT_TEXTS = ("text", "input_text", "output_text")
+
+
+def result_keys(part: object) -> tuple[str, str] | None:
+    """The keys of the id and of the content of a block; None if it is no result."""
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    return RESULT_BLOCKS.get(kind) if isinstance(kind, str) else None
+
+
+def answered_in_blocks(role: object, parts: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The calls that a message answers in blocks, in order; none for the assistant's."""
+    if role not in ("user", "tool"):
+        return ()
+    return tuple(
+        written_text(part[keys[0]])
+        for part in parts
+        if (keys := result_keys(part)) is not None and part.get(keys[0]) is not None
+    )
+
+
+def speaks_as_user(raw: Mapping[str, Any]) -> bool:
+    """Whether a user speaks in a message, rather than a tool in the user's role."""
+    content = raw.get("content")
+    parts = content if isinstance(content, list) else ()
+    return raw.get("role") == "user" and not any(map(result_keys, parts))
+
+
+def result_block(call_id: str | None, text: str, like: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A user message with a result in the form of another message's; None if that has no block."""
+    content = like.get("content")
+    for part in content if isinstance(content, list) else ():
+        if (keys := result_keys(part)) is not None:
+            return {
+                "role": like.get("role"),
+                "content": [{"type": part["type"], keys[0]: call_id, keys[1]: text}],
+            }
+    return None
+
+
+def with_results_said(content: Sequence[Any], text: str, *, alone: bool) -> list[Any] | None:
+    """Content with this text in place of all that its results, and what stands beside them, say.
+
+    The first result says all of it; the others stay, as each call must have its own.
+
+    Args:
+        alone: pictures and other parts go too.
+
+    Returns:
+        None if there is no result in it.
+    """
+    parts: list[Any] = []
+    said = False
+    for part in content:
+        keys = result_keys(part)
+        if keys is not None:
+            inner = part.get(keys[1])
+            shown = [] if alone or not isinstance(inner, list) else _not_texts(inner)
+            now = "" if said else text
+            first = [{"type": _text_type(part), "text": now}] if now else []
+            parts.append({**part, keys[1]: [*first, *shown] if shown else now})
+            said = True
+        elif not alone:
+            parts += _not_texts([part])
+    return parts if said else None
+
+
+def _text_type(block: Mapping[str, Any]) -> str:
+    return "text" if block["type"] == "tool_result" else "input_text"
+
+
+def _not_texts(parts: Sequence[Any]) -> list[Any]:
+    return [p for p in parts if isinstance(p, Mapping) and p.get("type") not in _RESULT_TEXTS]
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.wire.openai: Read OpenAI-style message dicts into the house's values.
 
 CALL_BLOCK_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
@@ -3296,7 +3387,12 @@ def read_message(raw: Mapping[str, Any]) -> Message:
     parts = _content_parts(content)
     calls = _read_calls(raw, parts)
     text = "\n".join(t for p in parts if (t := _part_text(p)))
+    in_blocks = answered_in_blocks(role, parts)
+    if in_blocks and role == "user":
+        role = "tool"
     answers = _id_text(raw.get("tool_call_id"))
+    if answers is None and in_blocks:
+        answers = in_blocks[0]
     if answers is None and role == "function":
         answers = _id_text(raw.get("name"))
     name = raw.get("name")
@@ -3310,7 +3406,9 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         reasoning=reasoning if isinstance(reasoning := raw.get("reasoning_content"), str) else "",
         media=_media_of(parts),
         parts=() if isinstance(content, str) else tuple(_block_type(p) for p in parts),
-        shape=_read_shape(raw, parts, calls, text),
+        shape=_read_shape(
+            raw, parts, calls, text, in_blocks[1:] if answers in in_blocks[:1] else in_blocks
+        ),
         content_digest=_content_digest(raw),
     )
 
@@ -3350,6 +3448,9 @@ def _block_type(part: Mapping[str, Any]) -> str:
 
 def _part_text(part: Mapping[str, Any]) -> str:
     kind = _block_type(part)
+    if (result := result_keys(part)) is not None:
+        inner = _content_parts(part.get(result[1]))
+        return "\n".join(t for p in inner if (t := _part_text(p)))
     if kind in _THINKING_TYPES or kind in CALL_BLOCK_TYPES or _media_kind(part) is not None:
         return ""
     text = part.get("text")
@@ -3376,8 +3477,8 @@ def _media_of(parts: list[Mapping[str, Any]]) -> tuple[MediaKind, ...]:
     """The kinds of what is no text, inside results too."""
     kinds: list[MediaKind] = []
     for part in parts:
-        if _block_type(part) == "tool_result":
-            kinds += _media_of(_content_parts(part.get("content")))
+        if (result := result_keys(part)) is not None:
+            kinds += _media_of(_content_parts(part.get(result[1])))
         elif (kind := _media_kind(part)) is not None:
             kinds.append(kind)
     return tuple(kinds)
@@ -3390,8 +3491,8 @@ def media_parts(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     for part in content if isinstance(content, list) else ():
         if not isinstance(part, Mapping):
             continue
-        if _block_type(part) == "tool_result":
-            found += media_parts(part)
+        if (result := result_keys(part)) is not None:
+            found += media_parts({"content": part.get(result[1])})
         elif _media_kind(part) is not None:
             found.append(part)
     return found
@@ -3403,8 +3504,8 @@ def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
     for part in parts:
         if _block_type(part) in CALL_BLOCK_TYPES or _media_kind(part) is not None:
             continue
-        if _block_type(part) == "tool_result":
-            pieces += _part_pieces(_content_parts(part.get("content")))
+        if (result := result_keys(part)) is not None:
+            pieces += _part_pieces(_content_parts(part.get(result[1])))
             continue
         texts = [part.get(k) for k in ("text", "thinking", "reasoning", "refusal")]
         if any(isinstance(t, str) for t in texts):
@@ -3463,7 +3564,11 @@ def _id_text(value: object) -> str | None:
 
 
 def _read_shape(
-    raw: Mapping[str, Any], parts: list[Mapping[str, Any]], calls: tuple[ToolCall, ...], text: str
+    raw: Mapping[str, Any],
+    parts: list[Mapping[str, Any]],
+    calls: tuple[ToolCall, ...],
+    text: str,
+    more_answers: tuple[str, ...],
 ) -> MessageShape:
     role, content = raw.get("role"), raw.get("content")
     kinds = [_block_type(p) for p in parts]
@@ -3502,6 +3607,7 @@ def _read_shape(
             for p, k in zip(parts, kinds, strict=True)
             if k == "mcp_approval_response"
         ),
+        more_answers=more_answers,
     )
     return PLAIN_SHAPE if shape == PLAIN_SHAPE else shape
 
@@ -3811,7 +3917,8 @@ def note_unpaired(
     """Add results without a call to ``loose``, calls without a result to ``open_calls``."""
     for atom in atoms:
         if atom.broken and messages[atom.first].is_result:
-            loose.setdefault(messages[atom.first].answers, []).append(atom.first)
+            for key in messages[atom.first].answered:
+                loose.setdefault(key, []).append(atom.first)
         elif atom.unanswered and not atom.broken:
             for key in atom.unanswered:
                 open_calls.setdefault(key, []).append(atom.indices[0])
@@ -4074,7 +4181,7 @@ def build_atoms(
         if i in owner or i in travelling:
             continue
         if message.is_result:
-            same = message.answers in answered
+            same = not answered.isdisjoint(message.answered)
             problem = "a second result for one call" if same else "a result without its call"
             atoms.append(atom_of((i,), turn, broken=problem))
         elif message.calls:
@@ -4114,7 +4221,7 @@ class _Pairing:
                 if call is not None:
                     self.answers[i] = {}
                     ids = {c.id for c in message.calls}
-            elif call is not None and self._waits(call, message, message.answers in ids):
+            elif call is not None and self._waits(call, message, ids.issuperset(message.answered)):
                 self._give(call, i)
             elif call is None or message.answers not in ids:
                 strays.append(i)
@@ -4139,7 +4246,7 @@ class _Pairing:
         calls = {key: call for call in self.answers for key in self._ids_of_call(call)}
         for i in strays:
             call = calls.get(self._messages[i].answers)
-            if call is not None and self._waits(call, self._messages[i], True):
+            if call is not None and self._waits(call, self._messages[i], self._all_called(call, i)):
                 self._give(call, i)
 
     def _calls_for(self, i: int, waiting: dict[str | None, list[int]]) -> list[int]:
@@ -4150,11 +4257,16 @@ class _Pairing:
     def _take(self, calls: list[int], i: int) -> bool:
         """Give a result to the last of some calls; those that have theirs are taken off."""
         while calls:
-            if self._waits(calls[-1], self._messages[i], True):
+            if self._waits(calls[-1], self._messages[i], self._all_called(calls[-1], i)):
                 self._give(calls.pop(), i)
                 return True
             calls.pop()
         return False
+
+    def _all_called(self, call: int, i: int) -> bool:
+        """Whether a result answers nothing but what a message calls."""
+        more = self._messages[i].shape.more_answers
+        return not more or set(self._ids_of_call(call)).issuperset(more)
 
     def _ids_of_call(self, call: int) -> list[str | None]:
         """The ids that a stray may answer, each once."""
@@ -4165,13 +4277,15 @@ class _Pairing:
         got = self.answers[call]
         if self._messages[call].shape.legacy_call:
             return result.role == "function" and not got
-        return result.role == "tool" and same_id and result.answers not in got
+        keys = set(result.answered)
+        once = len(keys) == len(result.answered)
+        return result.role == "tool" and same_id and once and got.keys().isdisjoint(keys)
 
     def _give(self, call: int, i: int) -> None:
         message = self._messages[call]
         old = message.shape.legacy_call
-        key = message.calls[0].id if old else self._messages[i].answers
-        self.answers[call][key] = i
+        keys = (message.calls[0].id,) if old else self._messages[i].answered
+        self.answers[call].update(dict.fromkeys(keys, i))
         self.owner[i] = call
 
 
@@ -4226,7 +4340,7 @@ def _call_atom(
     if missing and messages[i].shape.legacy_call:
         problem = problem or "a function call without result"
     return atom_of(
-        (i, *sorted(got.values()), *followers),
+        (i, *sorted(set(got.values())), *followers),
         turn,
         unanswered=missing,
         broken=problem,
@@ -6408,12 +6522,12 @@ def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation]
     got: set[str | None] = set()
     j = i + 1
     while j < len(messages) and messages[j].role == "tool":
-        answer = messages[j].answers
-        if answer not in known:
-            found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
-        elif answer in got:
-            found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
-        got.add(answer)
+        for answer in messages[j].answered:
+            if answer not in known:
+                found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
+            elif answer in got:
+                found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
+            got.add(answer)
         j += 1
     missing = [str(c) for c in ids if c not in got]
     if missing and (got or j < len(messages)):
@@ -6805,7 +6919,7 @@ class Transcript(Grown):
             self.atoms_before_turn.extend([len(self.atoms) + len(atoms)])
             atoms += build_atoms(self.messages, low, high, turn, self.used_ids)
             flow = [m for m in self.messages[low:high] if m.calls or m.is_result]
-            self.used_ids.update([m.answers for m in flow if m.is_result])
+            self.used_ids.update([key for m in flow if m.is_result for key in m.answered])
             self.used_ids.update([c.id for m in flow for c in m.calls])
         self.turns.extend(bounds[:-1])
         self.turn_of_message.extend(
@@ -9653,9 +9767,16 @@ def user_message(text: str) -> dict[str, Any]:
     return {"role": "user", "content": text}
 
 
-def missing_result(call_id: str | None, text: str) -> dict[str, Any]:
-    """A result for a call that never got one."""
-    return {"role": "tool", "tool_call_id": call_id, "content": text}
+def missing_result(
+    call_id: str | None, text: str, like: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A result for a call that never got one.
+
+    Args:
+        like: a result of the same message, for the form; results in blocks stay among their like.
+    """
+    block = None if like is None else result_block(call_id, text, like)
+    return block or {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
 def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -9663,6 +9784,8 @@ def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     content = raw.get("content")
     if not isinstance(content, list):
         return {**raw, "content": text}
+    if (said := with_results_said(content, text, alone=False)) is not None:
+        return {**raw, "content": said}
     parts: list[Any] = []
     written = False
     for part in content:
@@ -9680,6 +9803,8 @@ def with_text_alone(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     content = raw.get("content")
     if not isinstance(content, list):
         return {**raw, "content": text}
+    if (said := with_results_said(content, text, alone=True)) is not None:
+        return {**raw, "content": said}
     first = next(
         (p for p in content if isinstance(p, Mapping) and p.get("type") in _TEXT_TYPES), {}
     )
@@ -9774,6 +9899,10 @@ def with_short_call_ids(
             if isinstance(p, Mapping) and (kind := str(p.get("type"))) in _CALL_BLOCK_KEYS
             else p
             for p in parts
+        ]
+    elif isinstance(parts := raw.get("content"), list):
+        changed["content"] = [
+            p if (keys := result_keys(p)) is None else renamed(p, keys[0]) for p in parts
         ]
     return dict(renamed(changed, "tool_call_id"))
 
@@ -11306,7 +11435,8 @@ class Request:
     @cached_property
     def loose_ids(self) -> frozenset[str | None]:
         """Ids of results that found no call."""
-        now = {self.messages[a.first].answers for a in self.current_atoms if a.broken}
+        broken = [self.messages[a.first] for a in self.current_atoms if a.broken]
+        now = {key for message in broken for key in message.answered}
         return frozenset(now | self.transcript.loose.keys())
 
     @cached_property
@@ -11328,7 +11458,8 @@ class Request:
                 continue
             between = self.messages[waiting[0] + 1 : places[0]]
             newest = not any(call.id == key for m in between for call in m.calls)
-            if newest and self.messages[places[0]].role == "tool":
+            found = self.messages[places[0]]
+            if newest and found.role == "tool" and not found.shape.more_answers:
                 late.setdefault(waiting[0], {})[key] = places[0]
         return late
 
@@ -13487,7 +13618,7 @@ def _question_place(placements: Sequence[Placement]) -> int:
     """Where the current turn begins in what is sent; behind it if no user speaks."""
     for place in range(len(placements) - 1, -1, -1):
         placed = placements[place]
-        if placed.index is not None and placed.message.get("role") == "user":
+        if placed.index is not None and speaks_as_user(placed.message):
             return place
     return len(placements)
 
@@ -13722,6 +13853,7 @@ class SlotMaker:
         if len(atom.indices) == 1 and atom.indices[0] == last:
             return slots
         behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
+        like = next((s.raw for s in slots if s.message.is_result), None)
         call, stubs, missing = atom.indices[0], [], []
         late = self.late.get(call, {})
         for call_id in atom.unanswered:
@@ -13732,11 +13864,13 @@ class SlotMaker:
             missing.append(str(call_id))
             if (form := self._id_form) is not None:
                 call_id = short_call_id(call_id, form.fits, self.profile.servers.call_id_length)
-            raw = missing_result(call_id, NO_RESULT)
+            raw = missing_result(call_id, NO_RESULT, like)
             stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB, stands_by=call))
         if missing:
             calls = ", ".join(missing)
             self.mended.append(f"[{call}] no result was recorded for {calls}; a stub says so")
+        if stubs and "tool_call_id" not in stubs[0].raw:
+            behind = 1  # behind results in blocks may stand what a user says
         return [*slots[:behind], *stubs, *slots[behind:]]
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ask import bytes_of
 from eunoe import OrchestratorResult
-from judge import Raw, is_blank, said
+from judge import Raw, is_blank, result_ids, said
 
 
 def requests_of(messages: list[Raw]) -> list[int]:
@@ -17,6 +17,7 @@ def asks(message: Raw) -> bool:
     return (
         message["role"] == "user"
         and not is_blank(message)
+        and not result_ids(message)
         and "tool results above" not in said(message)
         and "mcp_approval_response" not in bytes_of(message)
     )

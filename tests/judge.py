@@ -22,6 +22,7 @@ CALL_BLOCKS = {
     "function_call": "call_id",
     "custom_tool_call": "call_id",
 }
+RESULT_BLOCKS = {"tool_result": "tool_use_id", "function_call_output": "call_id"}
 MEDIA = {"image_url": 765, "input_image": 765, "image": 765, "input_audio": 300, "file": 300}
 
 
@@ -61,6 +62,15 @@ def call_ids(message: Raw) -> list[Any]:
     return ids
 
 
+def result_ids(message: Raw) -> list[Any]:
+    """Ids of the calls that a message answers: a tool's, or a user's in blocks."""
+    if message.get("role") == "tool" and "tool_call_id" in message:
+        return [message.get("tool_call_id")]
+    kinds = [(RESULT_BLOCKS.get(str(b.get("type"))), b) for b in blocks_of(message)]
+    ids = [b.get(key) for key, b in kinds if key is not None]
+    return ids or ([None] if message.get("role") == "tool" else [])
+
+
 def said(message: Raw) -> str:
     """The text of a message."""
     content = message.get("content")
@@ -98,7 +108,11 @@ def count_list(messages: Sequence[Raw]) -> int:
 def current_turn(messages: Sequence[Raw]) -> list[Raw]:
     """System messages and everything from the last user message with something in it."""
     last = max(
-        (i for i, m in enumerate(messages) if m.get("role") == "user" and not is_blank(m)),
+        (
+            i
+            for i, m in enumerate(messages)
+            if m.get("role") == "user" and not is_blank(m) and not result_ids(m)
+        ),
         default=0,
     )
     return [m for i, m in enumerate(messages) if i >= last or m.get("role") in HEADS]
@@ -144,13 +158,13 @@ def _pair_faults(messages: Sequence[Raw]) -> list[str]:
     old = False
     for i, message in enumerate(messages):
         role = message.get("role")
-        if role == "tool":
-            key = message.get("tool_call_id")
-            if key in waiting:
-                waiting.remove(key)
-                answered.add(key)
-            else:
-                found.append(f"{i} {'second result' if key in answered else 'orphan'} {key}")
+        if role in ("tool", "user") and (keys := result_ids(message)):
+            for key in keys:
+                if key in waiting:
+                    waiting.remove(key)
+                    answered.add(key)
+                else:
+                    found.append(f"{i} {'second result' if key in answered else 'orphan'} {key}")
             continue
         if role == "function":
             found += [] if old else [f"{i} orphan of a function"]
@@ -182,6 +196,7 @@ def _role_faults(messages: Sequence[Raw], profile: str) -> list[str]:
             for i in body
             if roles[i] in ("user", "assistant")
             and not call_ids(messages[i])
+            and not result_ids(messages[i])
             and not messages[i].get("function_call")
         ]
         found += [f"{j} same role" for i, j in pairwise(spoken) if roles[i] == roles[j]]

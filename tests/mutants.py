@@ -48,7 +48,7 @@ MUTANTS = [
             "elif call is None or message.answers not in ids:",
             "else:",
         ),
-        ("one result for each id", "and same_id and result.answers not in got", "and same_id"),
+        ("one result for each id", "and once and got.keys().isdisjoint(keys)", "and once"),
         (
             "tool calls take no function results",
             'return result.role == "tool" and same_id',
@@ -316,7 +316,7 @@ MUTANTS = [
             "== 1:",
         ),
         ("a late result is of the newest call", "if newest and", "if"),
-        ("function results are not late", 'and self.messages[places[0]].role == "tool"', ""),
+        ("function results are not late", 'and found.role == "tool"', ""),
     ),
     *mutants_of(
         "pipeline/arranging/arrangement",
@@ -887,6 +887,64 @@ MUTANTS = [
             "the first one stays",
             "text = self._store.keep(self._store_key(piece.key), text)",
             "self._store.keep(self._store_key(piece.key), text)",
+        ),
+    ),
+    *mutants_of(
+        "stages/atoms",
+        (
+            "a message of results answers nothing but its call",
+            "ids.issuperset(message.answered)",
+            "message.answers in ids",
+        ),
+        (
+            "no message holds two results for one call",
+            "and same_id and once and",
+            "and same_id and",
+        ),
+        (
+            "a stray message of results answers nothing but its call",
+            "return not more or set(self._ids_of_call(call)).issuperset(more)",
+            "return True",
+        ),
+        (
+            "a message of results counts for each of its calls",
+            "self._messages[i].answered\n",
+            "self._messages[i].answered[:1]\n",
+        ),
+    ),
+    *mutants_of(
+        "stages/validity",
+        (
+            "each result of a message is checked",
+            "for answer in messages[j].answered:",
+            "for answer in messages[j].answered[:1]:",
+        ),
+    ),
+    *mutants_of(
+        "pipeline/arranging/slots",
+        (
+            "a stub in a block stands before what is said",
+            'if stubs and "tool_call_id" not in stubs[0].raw:',
+            "if False:",
+        ),
+        ("a stub has the form of its like", "NO_RESULT, like)", "NO_RESULT)"),
+    ),
+    *mutants_of(
+        "wire/result_blocks",
+        ("the assistant's blocks are no results", 'if role not in ("user", "tool"):', "if False:"),
+        (
+            "each call keeps a result of its own",
+            "parts.append({**part, keys[1]:",
+            "said or parts.append({**part, keys[1]:",
+        ),
+        ("a stub shows no pictures", "[] if alone or not isinstance", "[] if not isinstance"),
+    ),
+    *mutants_of(
+        "wire/openai",
+        (
+            "a user message with results is a result",
+            'if in_blocks and role == "user":',
+            "if False:",
         ),
     ),
     *mutants_of(

@@ -33,8 +33,9 @@ def _pipes(*names: str) -> list[str]:
 
 
 TABLES = {
-    "atoms": [f"{STAGES}/test_atoms.py", *_pipes("mending")],
-    "validity": [f"{STAGES}/test_validity.py"],
+    "atoms": [f"{STAGES}/test_atoms.py", *_pipes("mending", "block_results")],
+    "result_blocks": ["tests/core/wire/test_result_blocks.py", *_pipes("block_results")],
+    "validity": [f"{STAGES}/test_validity.py", *_pipes("block_results")],
     "window": [f"{STAGES}/test_window.py"],
     "flags": [f"{STAGES}/test_flags.py"],
     "clipping": [f"{STAGES}/test_clipping.py"],
@@ -48,7 +49,7 @@ TABLES = {
     "transcript": _pipes("memory"),
     "ground": _pipes("flags_at_work"),
     "quoting": [f"{STAGES}/test_quoting.py", *_pipes("mending")],
-    "slots": _pipes("mending", "call_ids", "late_results", "shortening"),
+    "slots": _pipes("block_results", "mending", "call_ids", "late_results", "shortening"),
     "arrangement": _pipes("mending", "recalling", "shortening", "carrying"),
     "fitting": _pipes("fitting", "carrying"),
     "shortening": _pipes("fitting", "shortening"),
@@ -59,7 +60,7 @@ TABLES = {
     "asking": _pipes("fitting"),
     "request": _pipes("late_results", "structuring"),
     "rewriting": ["tests/core/wire/test_rewriting.py", *_pipes("call_ids")],
-    "openai": ["tests/core/wire/test_openai.py"],
+    "openai": ["tests/core/wire/test_openai.py", "tests/core/wire/test_result_blocks.py"],
     "in_place": _pipes("flags_at_work"),
     "claims": [f"{STAGES}/test_claims.py"],
     "honest": ["tests/core/pipeline/summaries"],

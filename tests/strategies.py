@@ -157,6 +157,43 @@ def _responses_blocks(a: int, b: int, n: int) -> list[Raw]:
     ]
 
 
+def results(*ids: str, text: str = "42 rows", said: str = "") -> Raw:
+    """A user message with a result for each id in blocks, and what the user says behind them."""
+    blocks: list[Raw] = [
+        {"type": "tool_result", "tool_use_id": i, "content": [part(text)] if n % 2 else text}
+        for n, i in enumerate(ids)
+    ]
+    return {"role": "user", "content": blocks + ([part(said)] if said else [])}
+
+
+def using(*ids: str) -> Raw:
+    """An assistant message with one ``tool_use`` block for each id."""
+    uses = [{"type": "tool_use", "id": i, "name": "look", "input": {"q": i}} for i in ids]
+    return {"role": "assistant", "content": [part("let me look"), *uses]}
+
+
+def _anthropic_results(a: int, b: int, n: int) -> list[Raw]:
+    ids = [f"toolu_{n}_{i}" for i in range(1 + a % 3)]
+    return [
+        user(text_of(a, b)),
+        using(*ids),
+        results(*ids[::-1], text=text_of(b, a), said=text_of(a) if b % 3 == 0 else ""),
+        *([using(f"more_{n}"), results(f"more_{n}", text=text_of(b))] if b % 2 else []),
+        assistant(text_of(a)),
+    ]
+
+
+def _responses_results(a: int, b: int, n: int) -> list[Raw]:
+    call = {"type": "function_call", "call_id": f"out_{n}", "name": "look", "arguments": "{}"}
+    answer = {"type": "function_call_output", "call_id": f"out_{n}", "output": text_of(b, a)}
+    return [
+        user(text_of(a, b)),
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [answer]},
+        assistant(text_of(b)),
+    ]
+
+
 def _picture(a: int, b: int, n: int) -> list[Raw]:
     content: list[Any] = [part(text_of(a, b)), image(low=b % 2 == 0)]
     if a % 2:
@@ -226,6 +263,8 @@ CLEAN: dict[str, Callable[[int, int, int], list[Raw]]] = {
     "same ids": _same_ids,
     "anthropic": _anthropic_blocks,
     "responses": _responses_blocks,
+    "anthropic results": _anthropic_results,
+    "responses results": _responses_results,
     "picture": _picture,
     "tool pictures": _tool_pictures,
     "unknown fields": _unknown_fields,
@@ -279,6 +318,38 @@ POISON: dict[str, Callable[[int, int, int], list[Raw]]] = {
         result(f"call_{n}", text_of(b)),
         calling(f"call_{n}"),
         assistant(text_of(b)),
+    ],
+    "block orphan": lambda a, b, n: [
+        user(text_of(a, b)),
+        results(f"lost_{n}", text=text_of(b), said=text_of(a) if b % 2 else ""),
+        assistant(text_of(b)),
+    ],
+    "block twice": lambda a, b, n: [
+        user(text_of(a, b)),
+        using(f"call_{n}"),
+        results(*[f"call_{n}"] * 2) if a % 2 else results(f"call_{n}"),
+        results(f"call_{n}", text=text_of(b)),
+        assistant(text_of(b)),
+    ],
+    "block missing": lambda a, b, n: [
+        user(text_of(a, b)),
+        using(f"call_{n}_0", f"call_{n}_1"),
+        results(f"call_{n}_{a % 2}", text=text_of(b), said=text_of(a) if b % 3 else ""),
+        assistant(text_of(b)),
+    ],
+    "block of two calls": lambda a, b, n: [
+        user(text_of(a, b)),
+        using(f"call_{n}_0"),
+        using(f"call_{n}_1"),
+        results(f"call_{n}_0", f"call_{n}_1", text=text_of(b)),
+        assistant(text_of(b)),
+    ],
+    "block late by a turn": lambda a, b, n: [
+        user(text_of(a, b)),
+        using(f"call_{n}", f"more_{n}"),
+        user(text_of(b)),
+        results(f"call_{n}", f"more_{n}", text=text_of(b, a)),
+        assistant("there it is"),
     ],
     "late": lambda a, b, n: [
         user(text_of(a, b)),
@@ -416,6 +487,17 @@ PLAIN_ENDINGS: dict[str, Callable[[int, int], list[Raw]]] = {
             m
             for i in range(1 + b % 4)
             for m in (calling(f"run_{i}"), result(f"run_{i}", text_of(b + i, 3)))
+        ),
+    ],
+    "running blocks": lambda a, b: [
+        user("look it up: " + text_of(a, b)),
+        *(
+            m
+            for i in range(1 + b % 4)
+            for m in (
+                using(f"run_{i}", f"too_{i}"),
+                results(f"run_{i}", f"too_{i}", text=text_of(b + i, 3), said="so?" * (a % 2)),
+            )
         ),
     ],
     "open call": lambda a, b: [user("look: " + text_of(a, b)), calling("run_0", "run_1")],

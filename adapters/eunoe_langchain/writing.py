@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from eunoe import Fate, Placement
 from eunoe.domain.nesting import json_text
 from eunoe.wire.rewriting import without_half_characters
-from eunoe_langchain.reading import SOURCE_MARK, PlanDict, only_results, results_in
+from eunoe_langchain.reading import SOURCE_MARK, PlanDict, only_results
 
 MARK = "eunoe"
 _SUMMARY_FATES = ("gist", "summarised")
@@ -49,7 +49,7 @@ def _placed(message: BaseMessage, before: PlanDict, placement: Placement) -> Bas
     if not placement.changed:
         return message
     after = placement.message.get("content")
-    if results_in(message):
+    if only_results(message.content) and not only_results(before["content"]):
         changes = _results_back(message, after) if placement.fate in _SHORTER else {}
     elif isinstance(message, AIMessage) or after is before["content"] or after == before["content"]:
         changes = _without_halves(message)  # ids in another form are the integration's business
@@ -74,7 +74,7 @@ def _without_halves(message: BaseMessage) -> dict[str, Any]:
 
 def _results_back(message: BaseMessage, after: Any) -> dict[str, Any]:
     """Shortened results in the blocks that they came in: all that is left goes to the first."""
-    if not only_results(message.content) or not isinstance(after, list):
+    if not isinstance(after, list):
         return {}
     blocks: list[Any] = list(message.content)
     first, *others = blocks

@@ -37,6 +37,7 @@ class MessageShape(NamedTuple):
         server_use_open: a server tool's use without its result in the same message.
         item_ids: ids of content items, which must be unique within one request.
         asks_approval, approves: ids of MCP approval requests and responses.
+        more_answers: ids of the calls that it answers beside the first, in blocks of results.
     """
 
     problem: str = ""
@@ -53,6 +54,7 @@ class MessageShape(NamedTuple):
     item_ids: tuple[str, ...] = ()
     asks_approval: tuple[str, ...] = ()
     approves: tuple[str, ...] = ()
+    more_answers: tuple[str, ...] = ()
 
 
 PLAIN_SHAPE = MessageShape()
@@ -67,11 +69,11 @@ class Message(NamedTuple):
     """One message as the stages see it. Two messages of equal content may share one value.
 
     Attributes:
-        role: as given; unknown roles stay.
+        role: as given; unknown roles stay. A user's message with results in blocks is a ``tool``'s.
         text: the text parts, joined by line breaks.
         name: the speaker or tool, if named.
         calls: the tool calls, each once, though it may stand in several places.
-        answers: the id of the call that this result answers.
+        answers: the id of the call that this result answers, or of the first of them.
         pieces: what a model reads of a list of parts, part by part: texts, thinking, and unknown
             parts as JSON without base64; empty if the content is a plain string.
         reasoning: the reasoning that stands beside the content.
@@ -100,6 +102,11 @@ class Message(NamedTuple):
         It is the same in every process, so it survives a clone or an import of the chat.
         """
         return self.content_digest or text_digest(f"{self.role}\0{self.text}")
+
+    @property
+    def answered(self) -> tuple[str | None, ...]:
+        """The ids of all calls that this result answers."""
+        return (self.answers, *self.shape.more_answers)
 
     @property
     def is_system(self) -> bool:

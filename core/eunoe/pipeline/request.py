@@ -229,7 +229,8 @@ class Request:
     @cached_property
     def loose_ids(self) -> frozenset[str | None]:
         """Ids of results that found no call."""
-        now = {self.messages[a.first].answers for a in self.current_atoms if a.broken}
+        broken = [self.messages[a.first] for a in self.current_atoms if a.broken]
+        now = {key for message in broken for key in message.answered}
         return frozenset(now | self.transcript.loose.keys())
 
     @cached_property
@@ -251,7 +252,8 @@ class Request:
                 continue
             between = self.messages[waiting[0] + 1 : places[0]]
             newest = not any(call.id == key for m in between for call in m.calls)
-            if newest and self.messages[places[0]].role == "tool":
+            found = self.messages[places[0]]
+            if newest and found.role == "tool" and not found.shape.more_answers:
                 late.setdefault(waiting[0], {})[key] = places[0]
         return late
 

@@ -73,7 +73,7 @@ def build_atoms(
         if i in owner or i in travelling:
             continue
         if message.is_result:
-            same = message.answers in answered
+            same = not answered.isdisjoint(message.answered)
             problem = "a second result for one call" if same else "a result without its call"
             atoms.append(atom_of((i,), turn, broken=problem))
         elif message.calls:
@@ -113,7 +113,7 @@ class _Pairing:
                 if call is not None:
                     self.answers[i] = {}
                     ids = {c.id for c in message.calls}
-            elif call is not None and self._waits(call, message, message.answers in ids):
+            elif call is not None and self._waits(call, message, ids.issuperset(message.answered)):
                 self._give(call, i)
             elif call is None or message.answers not in ids:
                 strays.append(i)
@@ -138,7 +138,7 @@ class _Pairing:
         calls = {key: call for call in self.answers for key in self._ids_of_call(call)}
         for i in strays:
             call = calls.get(self._messages[i].answers)
-            if call is not None and self._waits(call, self._messages[i], True):
+            if call is not None and self._waits(call, self._messages[i], self._all_called(call, i)):
                 self._give(call, i)
 
     def _calls_for(self, i: int, waiting: dict[str | None, list[int]]) -> list[int]:
@@ -149,11 +149,16 @@ class _Pairing:
     def _take(self, calls: list[int], i: int) -> bool:
         """Give a result to the last of some calls; those that have theirs are taken off."""
         while calls:
-            if self._waits(calls[-1], self._messages[i], True):
+            if self._waits(calls[-1], self._messages[i], self._all_called(calls[-1], i)):
                 self._give(calls.pop(), i)
                 return True
             calls.pop()
         return False
+
+    def _all_called(self, call: int, i: int) -> bool:
+        """Whether a result answers nothing but what a message calls."""
+        more = self._messages[i].shape.more_answers
+        return not more or set(self._ids_of_call(call)).issuperset(more)
 
     def _ids_of_call(self, call: int) -> list[str | None]:
         """The ids that a stray may answer, each once."""
@@ -164,13 +169,15 @@ class _Pairing:
         got = self.answers[call]
         if self._messages[call].shape.legacy_call:
             return result.role == "function" and not got
-        return result.role == "tool" and same_id and result.answers not in got
+        keys = set(result.answered)
+        once = len(keys) == len(result.answered)
+        return result.role == "tool" and same_id and once and got.keys().isdisjoint(keys)
 
     def _give(self, call: int, i: int) -> None:
         message = self._messages[call]
         old = message.shape.legacy_call
-        key = message.calls[0].id if old else self._messages[i].answers
-        self.answers[call][key] = i
+        keys = (message.calls[0].id,) if old else self._messages[i].answered
+        self.answers[call].update(dict.fromkeys(keys, i))
         self.owner[i] = call
 
 
@@ -225,7 +232,7 @@ def _call_atom(
     if missing and messages[i].shape.legacy_call:
         problem = problem or "a function call without result"
     return atom_of(
-        (i, *sorted(got.values()), *followers),
+        (i, *sorted(set(got.values())), *followers),
         turn,
         unanswered=missing,
         broken=problem,

@@ -87,12 +87,12 @@ def _check_results(messages: Sequence[Message], i: int) -> tuple[list[Violation]
     got: set[str | None] = set()
     j = i + 1
     while j < len(messages) and messages[j].role == "tool":
-        answer = messages[j].answers
-        if answer not in known:
-            found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
-        elif answer in got:
-            found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
-        got.add(answer)
+        for answer in messages[j].answered:
+            if answer not in known:
+                found.append(Violation("orphan", j, f"a result without its call {answer!r}"))
+            elif answer in got:
+                found.append(Violation("duplicate-result", j, f"a second result for {answer!r}"))
+            got.add(answer)
         j += 1
     missing = [str(c) for c in ids if c not in got]
     if missing and (got or j < len(messages)):

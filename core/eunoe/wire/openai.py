@@ -20,6 +20,7 @@ from eunoe.domain.message import (
     text_digest,
 )
 from eunoe.domain.nesting import json_text, written_text
+from eunoe.wire.result_blocks import answered_in_blocks, result_keys
 
 CALL_BLOCK_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
 _TEXT_BLOCK_TYPES = ("text", "input_text", "output_text")
@@ -46,7 +47,12 @@ def read_message(raw: Mapping[str, Any]) -> Message:
     parts = _content_parts(content)
     calls = _read_calls(raw, parts)
     text = "\n".join(t for p in parts if (t := _part_text(p)))
+    in_blocks = answered_in_blocks(role, parts)
+    if in_blocks and role == "user":
+        role = "tool"
     answers = _id_text(raw.get("tool_call_id"))
+    if answers is None and in_blocks:
+        answers = in_blocks[0]
     if answers is None and role == "function":
         answers = _id_text(raw.get("name"))
     name = raw.get("name")
@@ -60,7 +66,9 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         reasoning=reasoning if isinstance(reasoning := raw.get("reasoning_content"), str) else "",
         media=_media_of(parts),
         parts=() if isinstance(content, str) else tuple(_block_type(p) for p in parts),
-        shape=_read_shape(raw, parts, calls, text),
+        shape=_read_shape(
+            raw, parts, calls, text, in_blocks[1:] if answers in in_blocks[:1] else in_blocks
+        ),
         content_digest=_content_digest(raw),
     )
 
@@ -100,6 +108,9 @@ def _block_type(part: Mapping[str, Any]) -> str:
 
 def _part_text(part: Mapping[str, Any]) -> str:
     kind = _block_type(part)
+    if (result := result_keys(part)) is not None:
+        inner = _content_parts(part.get(result[1]))
+        return "\n".join(t for p in inner if (t := _part_text(p)))
     if kind in _THINKING_TYPES or kind in CALL_BLOCK_TYPES or _media_kind(part) is not None:
         return ""
     text = part.get("text")
@@ -126,8 +137,8 @@ def _media_of(parts: list[Mapping[str, Any]]) -> tuple[MediaKind, ...]:
     """The kinds of what is no text, inside results too."""
     kinds: list[MediaKind] = []
     for part in parts:
-        if _block_type(part) == "tool_result":
-            kinds += _media_of(_content_parts(part.get("content")))
+        if (result := result_keys(part)) is not None:
+            kinds += _media_of(_content_parts(part.get(result[1])))
         elif (kind := _media_kind(part)) is not None:
             kinds.append(kind)
     return tuple(kinds)
@@ -140,8 +151,8 @@ def media_parts(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     for part in content if isinstance(content, list) else ():
         if not isinstance(part, Mapping):
             continue
-        if _block_type(part) == "tool_result":
-            found += media_parts(part)
+        if (result := result_keys(part)) is not None:
+            found += media_parts({"content": part.get(result[1])})
         elif _media_kind(part) is not None:
             found.append(part)
     return found
@@ -153,8 +164,8 @@ def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
     for part in parts:
         if _block_type(part) in CALL_BLOCK_TYPES or _media_kind(part) is not None:
             continue
-        if _block_type(part) == "tool_result":
-            pieces += _part_pieces(_content_parts(part.get("content")))
+        if (result := result_keys(part)) is not None:
+            pieces += _part_pieces(_content_parts(part.get(result[1])))
             continue
         texts = [part.get(k) for k in ("text", "thinking", "reasoning", "refusal")]
         if any(isinstance(t, str) for t in texts):
@@ -213,7 +224,11 @@ def _id_text(value: object) -> str | None:
 
 
 def _read_shape(
-    raw: Mapping[str, Any], parts: list[Mapping[str, Any]], calls: tuple[ToolCall, ...], text: str
+    raw: Mapping[str, Any],
+    parts: list[Mapping[str, Any]],
+    calls: tuple[ToolCall, ...],
+    text: str,
+    more_answers: tuple[str, ...],
 ) -> MessageShape:
     role, content = raw.get("role"), raw.get("content")
     kinds = [_block_type(p) for p in parts]
@@ -252,6 +267,7 @@ def _read_shape(
             for p, k in zip(parts, kinds, strict=True)
             if k == "mcp_approval_response"
         ),
+        more_answers=more_answers,
     )
     return PLAIN_SHAPE if shape == PLAIN_SHAPE else shape
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from eunoe.domain.nesting import with_strings_changed, written_text
+from eunoe.wire.result_blocks import result_block, result_keys, with_results_said
 
 _HALF = re.compile("[\ud800-\udfff]")
 _CALL_BLOCK_KEYS = {
@@ -24,9 +25,16 @@ def user_message(text: str) -> dict[str, Any]:
     return {"role": "user", "content": text}
 
 
-def missing_result(call_id: str | None, text: str) -> dict[str, Any]:
-    """A result for a call that never got one."""
-    return {"role": "tool", "tool_call_id": call_id, "content": text}
+def missing_result(
+    call_id: str | None, text: str, like: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A result for a call that never got one.
+
+    Args:
+        like: a result of the same message, for the form; results in blocks stay among their like.
+    """
+    block = None if like is None else result_block(call_id, text, like)
+    return block or {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
 def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -34,6 +42,8 @@ def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     content = raw.get("content")
     if not isinstance(content, list):
         return {**raw, "content": text}
+    if (said := with_results_said(content, text, alone=False)) is not None:
+        return {**raw, "content": said}
     parts: list[Any] = []
     written = False
     for part in content:
@@ -51,6 +61,8 @@ def with_text_alone(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     content = raw.get("content")
     if not isinstance(content, list):
         return {**raw, "content": text}
+    if (said := with_results_said(content, text, alone=True)) is not None:
+        return {**raw, "content": said}
     first = next(
         (p for p in content if isinstance(p, Mapping) and p.get("type") in _TEXT_TYPES), {}
     )
@@ -145,6 +157,10 @@ def with_short_call_ids(
             if isinstance(p, Mapping) and (kind := str(p.get("type"))) in _CALL_BLOCK_KEYS
             else p
             for p in parts
+        ]
+    elif isinstance(parts := raw.get("content"), list):
+        changed["content"] = [
+            p if (keys := result_keys(p)) is None else renamed(p, keys[0]) for p in parts
         ]
     return dict(renamed(changed, "tool_call_id"))
 

@@ -309,7 +309,7 @@ def test_a_result_block_is_read_by_what_it_says_and_shows():
     assert message.pieces == ("17 rows", "x")
     assert message.media == ("image",)
     assert media_parts({"role": "user", "content": blocks}) == [shown]
-    assert message.text == ""
+    assert message.text == "17 rows\nx"
 
 
 @pytest.mark.parametrize(

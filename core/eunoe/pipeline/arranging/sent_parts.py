@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from eunoe.domain.message import SYSTEM_ROLES
 from eunoe.domain.nesting import json_text
 from eunoe.domain.report import Fate, Placement, Report
+from eunoe.wire.result_blocks import speaks_as_user
 
 SENT_PARTS = ("system", "tools", "summary", "window", "recalled", "question")
 
@@ -49,7 +50,7 @@ def _question_place(placements: Sequence[Placement]) -> int:
     """Where the current turn begins in what is sent; behind it if no user speaks."""
     for place in range(len(placements) - 1, -1, -1):
         placed = placements[place]
-        if placed.index is not None and placed.message.get("role") == "user":
+        if placed.index is not None and speaks_as_user(placed.message):
             return place
     return len(placements)
 

@@ -161,6 +161,7 @@ class SlotMaker:
         if len(atom.indices) == 1 and atom.indices[0] == last:
             return slots
         behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
+        like = next((s.raw for s in slots if s.message.is_result), None)
         call, stubs, missing = atom.indices[0], [], []
         late = self.late.get(call, {})
         for call_id in atom.unanswered:
@@ -171,11 +172,13 @@ class SlotMaker:
             missing.append(str(call_id))
             if (form := self._id_form) is not None:
                 call_id = short_call_id(call_id, form.fits, self.profile.servers.call_id_length)
-            raw = missing_result(call_id, NO_RESULT)
+            raw = missing_result(call_id, NO_RESULT, like)
             stubs.append(Slot(None, raw, self.read(raw), True, Fate.STUB, stands_by=call))
         if missing:
             calls = ", ".join(missing)
             self.mended.append(f"[{call}] no result was recorded for {calls}; a stub says so")
+        if stubs and "tool_call_id" not in stubs[0].raw:
+            behind = 1  # behind results in blocks may stand what a user says
         return [*slots[:behind], *stubs, *slots[behind:]]
 
     @property

@@ -26,7 +26,8 @@ def note_unpaired(
     """Add results without a call to ``loose``, calls without a result to ``open_calls``."""
     for atom in atoms:
         if atom.broken and messages[atom.first].is_result:
-            loose.setdefault(messages[atom.first].answers, []).append(atom.first)
+            for key in messages[atom.first].answered:
+                loose.setdefault(key, []).append(atom.first)
         elif atom.unanswered and not atom.broken:
             for key in atom.unanswered:
                 open_calls.setdefault(key, []).append(atom.indices[0])

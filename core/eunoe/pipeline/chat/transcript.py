@@ -127,7 +127,7 @@ class Transcript(Grown):
             self.atoms_before_turn.extend([len(self.atoms) + len(atoms)])
             atoms += build_atoms(self.messages, low, high, turn, self.used_ids)
             flow = [m for m in self.messages[low:high] if m.calls or m.is_result]
-            self.used_ids.update([m.answers for m in flow if m.is_result])
+            self.used_ids.update([key for m in flow if m.is_result for key in m.answered])
             self.used_ids.update([c.id for m in flow for c in m.calls])
         self.turns.extend(bounds[:-1])
         self.turn_of_message.extend(

@@ -1,0 +1,92 @@
+"""Results of tools that stand as blocks in a message of the user, one or several.
+
+Source: Anthropic docs, Messages API: ``tool_result``, which stands first in the user's message
+behind the ``tool_use``; OpenAI API reference, Responses: ``function_call_output``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eunoe.domain.nesting import written_text
+
+RESULT_BLOCKS = {
+    "tool_result": ("tool_use_id", "content"),
+    "function_call_output": ("call_id", "output"),
+    "custom_tool_call_output": ("call_id", "output"),
+}
+"""Types of such blocks, with the keys of the call that they answer and of what they say."""
+
+_RESULT_TEXTS = ("text", "input_text", "output_text")
+
+
+def result_keys(part: object) -> tuple[str, str] | None:
+    """The keys of the id and of the content of a block; None if it is no result."""
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    return RESULT_BLOCKS.get(kind) if isinstance(kind, str) else None
+
+
+def answered_in_blocks(role: object, parts: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The calls that a message answers in blocks, in order; none for the assistant's."""
+    if role not in ("user", "tool"):
+        return ()
+    return tuple(
+        written_text(part[keys[0]])
+        for part in parts
+        if (keys := result_keys(part)) is not None and part.get(keys[0]) is not None
+    )
+
+
+def speaks_as_user(raw: Mapping[str, Any]) -> bool:
+    """Whether a user speaks in a message, rather than a tool in the user's role."""
+    content = raw.get("content")
+    parts = content if isinstance(content, list) else ()
+    return raw.get("role") == "user" and not any(map(result_keys, parts))
+
+
+def result_block(call_id: str | None, text: str, like: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A user message with a result in the form of another message's; None if that has no block."""
+    content = like.get("content")
+    for part in content if isinstance(content, list) else ():
+        if (keys := result_keys(part)) is not None:
+            return {
+                "role": like.get("role"),
+                "content": [{"type": part["type"], keys[0]: call_id, keys[1]: text}],
+            }
+    return None
+
+
+def with_results_said(content: Sequence[Any], text: str, *, alone: bool) -> list[Any] | None:
+    """Content with this text in place of all that its results, and what stands beside them, say.
+
+    The first result says all of it; the others stay, as each call must have its own.
+
+    Args:
+        alone: pictures and other parts go too.
+
+    Returns:
+        None if there is no result in it.
+    """
+    parts: list[Any] = []
+    said = False
+    for part in content:
+        keys = result_keys(part)
+        if keys is not None:
+            inner = part.get(keys[1])
+            shown = [] if alone or not isinstance(inner, list) else _not_texts(inner)
+            now = "" if said else text
+            first = [{"type": _text_type(part), "text": now}] if now else []
+            parts.append({**part, keys[1]: [*first, *shown] if shown else now})
+            said = True
+        elif not alone:
+            parts += _not_texts([part])
+    return parts if said else None
+
+
+def _text_type(block: Mapping[str, Any]) -> str:
+    return "text" if block["type"] == "tool_result" else "input_text"
+
+
+def _not_texts(parts: Sequence[Any]) -> list[Any]:
+    return [p for p in parts if isinstance(p, Mapping) and p.get("type") not in _RESULT_TEXTS]
