@@ -30,11 +30,12 @@ _numbers = itertools.count(1)
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlanModels:
     """Models that are asked beside the words, and how long they are waited for.
 
-    Named as the arguments of ``ContextOrchestrator``.
+    Named as the arguments of ``ContextOrchestrator``. Equal if the models are the same objects: a
+    model need not be hashable, and two that compare equal may answer differently.
     """
 
     embedder: Embedder | None = None
@@ -47,6 +48,16 @@ class PlanModels:
     entity_extractor: EntityExtractor | None = None
     stance_judge: StanceJudge | None = None
     structure_timeout: float = 1.0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PlanModels) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        values = self.arguments().values()
+        return tuple(v if v is None or isinstance(v, (int, float)) else id(v) for v in values)
 
     def arguments(self) -> dict[str, Any]:
         """What they are to an orchestrator."""

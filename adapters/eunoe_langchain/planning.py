@@ -130,12 +130,12 @@ def check_settings(name: str, value: Any) -> None:
 def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Outcome:
     """Plan; a fault of the house lets the messages go on unchanged, and says so once."""
     counter: CallersCounter | None = None
+    orchestrator = _orchestrator_of(options)  # what is wrong with it is no fault of one plan
     try:
         profile = options.profile or profile_from(
             messages, model_id=options.model_id, provider=options.provider
         )
         job = _Job(messages, _planned(messages, profile), profile, options)
-        orchestrator = _orchestrator_of(options)
         clock = StageClock()
         if isinstance(options.token_counter, str):
             return job.told(job.run(orchestrator, options.max_tokens), clock)

@@ -6,6 +6,7 @@ import gc
 import json
 import re
 import weakref
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from langchain_core.runnables import RunnableLambda
 
 from eunoe import SettingsError
 from eunoe_langchain import HistoryOptimizer
+from eunoe_langchain.models import PlanModels
+from eunoe_langchain.planning import PlanOptions, plan
 
 FACT = "The door code is 4711, please keep it secret."
 QUESTION = "How do I get into the building?"
@@ -132,10 +135,8 @@ def test_what_is_embedded_once_is_not_asked_again(model):
 def test_behind_the_request_by_default(model):
     optimizer = HistoryOptimizer(max_tokens=2000, embedder=Local(model), embed_timeout=20)
     assert not sees(optimizer)
-    for _ in range(200):
-        if sees(optimizer):  # embedded by now
-            return
-    pytest.fail("never embedded")
+    optimizer.drain()
+    assert sees(optimizer)
 
 
 def test_two_models_are_never_mixed():
@@ -297,3 +298,77 @@ def test_a_judge_is_asked_by_the_walk():
     judged, free = (x.explain(chat("the letter on matter 3?")) for x in (optimizer, plain))
     assert 0 < len(judge.pairs) <= 64
     assert [d.score for d in judged.decisions] != [d.score for d in free.decisions]
+
+
+@dataclass
+class ByHand:
+    """An embedder with ``__eq__`` and without ``__hash__``, as a plain dataclass is."""
+
+    name: str
+    seen: list[str] = field(default_factory=list)
+    dimension: int = 2
+
+    def embed(self, texts):
+        """The same vector for every text."""
+        self.seen += texts
+        return [[1.0, 0.0] for _ in texts]
+
+
+@dataclass
+class ByHandOfLangChain(Embeddings):
+    """The same in the clothes of LangChain."""
+
+    seen: list[str] = field(default_factory=list)
+
+    def embed_documents(self, texts):
+        """The same vector for every text."""
+        self.seen += texts
+        return [[1.0, 0.0] for _ in texts]
+
+    def embed_query(self, text):
+        """The same for one text."""
+        return self.embed_documents([text])[0]
+
+
+@pytest.mark.parametrize("make", [lambda: ByHand("by hand"), ByHandOfLangChain])
+def test_a_model_that_cannot_be_hashed_is_asked_and_the_budget_holds(make):
+    embedder = make()
+    with pytest.raises(TypeError):
+        hash(embedder)
+    optimizer = HistoryOptimizer(max_tokens=2000, embedder=embedder, embed_in_request=True)
+    report = optimizer.explain(chat())
+    assert report.tokens_after <= 2000 < report.tokens_before
+    assert len(optimizer.invoke(chat())) < len(chat())
+    assert embedder.seen
+
+
+def test_models_that_compare_equal_are_still_two():
+    one, two = ByHand("a"), ByHand("a")
+    assert one == two
+    assert PlanModels(embedder=one) != PlanModels(embedder=two)
+    assert PlanModels(embedder=one) == PlanModels(embedder=one)
+    assert hash(PlanModels(embedder=one)) == hash(PlanModels(embedder=one))
+    assert PlanModels() == PlanModels()
+    assert PlanModels() != "models"
+    assert PlanModels(embed_timeout=1.0) != PlanModels(embed_timeout=2.0)
+
+
+@pytest.mark.parametrize("given", [{"embed_timeout": -1.0}, {"structure_timeout": "soon"}])
+def test_what_no_plan_can_be_made_with_is_raised(given):
+    options = PlanOptions(max_tokens=2000, models=PlanModels(**given))
+    with pytest.raises(SettingsError):
+        plan(chat(), options)
+
+
+def test_models_whose_name_cannot_be_told_do_not_switch_the_budget_off():
+    class Nameless(ByHand):
+        @property
+        def name(self):
+            raise RuntimeError("no name today")
+
+        @name.setter
+        def name(self, value):
+            pass
+
+    with pytest.raises(RuntimeError, match="no name today"):
+        plan(chat(), PlanOptions(max_tokens=2000, models=PlanModels(embedder=Nameless("a"))))
