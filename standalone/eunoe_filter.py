@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 201 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 720f0455c0aedaaa38302a6a16d3961e63cba795b73bf7151c820854df09764b
+# sources sha256 a9ba28f645d43eccf8608092c4bee675493a5930adcf3d58b4c154a359045473
 
 from __future__ import annotations
 
@@ -6825,7 +6825,6 @@ def newest_that_fit(timeline: Timeline, room: int, stop: int) -> int:
 # eunoe.pipeline.chat.transcript: A chat, grown message by message: its turns, atoms, tokens and relevance index.
 
 _CHECK_EVERY = 64
-LIST_FRAMING = 3
 _MOST_COUNTERS = 4
 
 
@@ -7008,7 +7007,7 @@ def token_columns(entries: Sequence[ContentEntry]) -> tuple[list[int], list[int]
 def forced_tokens(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> int:
     """Tokens of what may not be cut: system messages, the current turn, the list's framing."""
     systems = int(transcript.system_tokens_before.view()[-1])
-    return systems + sum(e.tokens for e in open_turn) + LIST_FRAMING
+    return systems + sum(e.tokens for e in open_turn) + REPLY_PRIMING
 
 
 def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> Timeline:
@@ -11244,7 +11243,6 @@ class DecayScorer:
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.request: One request, read and counted: what every policy starts from.
 
-LIST_TOKENS = LIST_FRAMING
 _HABIT_TURNS = 2
 """Turns in a row that must hold a line for it to be a habit."""
 
@@ -11519,7 +11517,7 @@ def list_tokens(request: Request) -> int:
     """Tokens of the input as it was given, list framing included."""
     finished = int(request.transcript.tokens_before.view()[-1])
     newest = sum([e.tokens for e in request.entries[request.turn_start :]])
-    return finished + newest + (LIST_TOKENS if request.entries else 0)
+    return finished + newest + (REPLY_PRIMING if request.entries else 0)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -13029,8 +13027,8 @@ def forecast_of(request: Request, report: Report) -> RequestForecast:
         request.timeline,
         stop=len(request.entries),
         sent=report.tokens_after,
-        overhead=report.tool_tokens + LIST_TOKENS,
-        room=None if request.allowed is None else max(0, request.allowed - LIST_TOKENS),
+        overhead=report.tool_tokens + REPLY_PRIMING,
+        room=None if request.allowed is None else max(0, request.allowed - REPLY_PRIMING),
         start=cut.index if cut is not None else 0,
         fresh_cut=cut is not None and cut.declared,
     )
@@ -18179,7 +18177,7 @@ def weigh_slots(request: Request, slots: Sequence[Slot]) -> tuple[int, list[Slot
 
     The bound of a quoted block will do where it is not too much; else the block is counted.
     """
-    tokens = LIST_TOKENS if slots else 0
+    tokens = REPLY_PRIMING if slots else 0
     raws, entries = request.raws, request.entries
     ours: list[Slot] = []
     for slot in slots:
@@ -18899,7 +18897,7 @@ def cut_before(request: Request, start: int, *, declared: bool) -> Cut | None:
 def free_room(request: Request, forced: Sequence[Atom]) -> int:
     """Tokens for messages beside those that flags keep; as good as endless without a budget."""
     allowed = request.allowed if request.allowed is not None else 1 << 60
-    return allowed - LIST_TOKENS - sum(request.tokens_of(a) for a in forced)
+    return allowed - REPLY_PRIMING - sum(request.tokens_of(a) for a in forced)
 
 
 def with_forced(
@@ -19210,7 +19208,7 @@ def _clip_merged(request: Request, view: View, built: Built) -> Built:
     slots = [*built.slots[:place], short, *built.slots[place + 1 :]]
     view.reasons.update(dict.fromkeys(slot.parts, _CLIPPED))
     view.truncated = True
-    tokens = request.count([s.raw for s in slots]) + LIST_TOKENS
+    tokens = request.count([s.raw for s in slots]) + REPLY_PRIMING
     return replace(built, slots=slots, tokens=tokens)
 
 

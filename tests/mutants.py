@@ -948,6 +948,19 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
+        "pipeline/linting",
+        (
+            "lint counts as orchestrators do",
+            "(settings or Settings()).scale_by_family",
+            "True",
+        ),
+        (
+            "a model brings its rules",
+            "profile: str | None = None",
+            'profile: str | None = "openai"',
+        ),
+    ),
+    *mutants_of(
         "pipeline/chat/memory",
         (
             "every text that is kept counts",

@@ -45,6 +45,7 @@ TABLES = {
     "continuity": _pipes("continuity"),
     "nesting": ["tests/core/domain/test_nesting.py"],
     "checking": ["tests/core/domain/test_checking.py"],
+    "linting": _pipes("linting"),
     "memory": _pipes("memory"),
     "transcript": _pipes("memory"),
     "ground": _pipes("flags_at_work"),

@@ -28,17 +28,16 @@ from eunoe.pipeline.chat.flag_reading import ReadFlags
 from eunoe.pipeline.chat.line_counts import by_lines
 from eunoe.pipeline.chat.memory import ContentEntry, ContentMemory, count_entries
 from eunoe.pipeline.chat.transcript import (
-    LIST_FRAMING,
     Transcript,
     chat_timeline,
 )
 from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.stages.atoms import build_atoms, opens_turn
+from eunoe.stages.counting.message_cost import REPLY_PRIMING
 from eunoe.stages.scoring import TextAnalysis, analyse_text, without_boilerplate
 from eunoe.stages.structure.stance import Stance
 from eunoe.stages.window import Timeline
 
-LIST_TOKENS = LIST_FRAMING
 _HABIT_TURNS = 2
 """Turns in a row that must hold a line for it to be a habit."""
 
@@ -313,4 +312,4 @@ def list_tokens(request: Request) -> int:
     """Tokens of the input as it was given, list framing included."""
     finished = int(request.transcript.tokens_before.view()[-1])
     newest = sum([e.tokens for e in request.entries[request.turn_start :]])
-    return finished + newest + (LIST_TOKENS if request.entries else 0)
+    return finished + newest + (REPLY_PRIMING if request.entries else 0)

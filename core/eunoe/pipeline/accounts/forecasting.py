@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from eunoe.domain.budget import Budget
 from eunoe.domain.report import Report
-from eunoe.pipeline.request import LIST_TOKENS, Request
+from eunoe.pipeline.request import Request
 from eunoe.stages.accounting.billing import billed_use
 from eunoe.stages.accounting.entry import account_requests
 from eunoe.stages.accounting.forecast import RequestForecast, forecast_request
@@ -18,6 +18,7 @@ from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PriceLookup, affordable_tokens, depends_on_price
 from eunoe.stages.counting.calibration import read_usage
+from eunoe.stages.counting.message_cost import REPLY_PRIMING
 
 
 def allowed_by_price(
@@ -41,8 +42,8 @@ def forecast_of(request: Request, report: Report) -> RequestForecast:
         request.timeline,
         stop=len(request.entries),
         sent=report.tokens_after,
-        overhead=report.tool_tokens + LIST_TOKENS,
-        room=None if request.allowed is None else max(0, request.allowed - LIST_TOKENS),
+        overhead=report.tool_tokens + REPLY_PRIMING,
+        room=None if request.allowed is None else max(0, request.allowed - REPLY_PRIMING),
         start=cut.index if cut is not None else 0,
         fresh_cut=cut is not None and cut.declared,
     )

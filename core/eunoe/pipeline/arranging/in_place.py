@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from eunoe.domain.atom import Atom, first_place, place_in_list
 from eunoe.domain.report import Cut
 from eunoe.pipeline.arranging.view import View
-from eunoe.pipeline.request import LIST_TOKENS, Request
+from eunoe.pipeline.request import Request
+from eunoe.stages.counting.message_cost import REPLY_PRIMING
 
 
 def context_start(request: Request) -> int:
@@ -65,7 +66,7 @@ def cut_before(request: Request, start: int, *, declared: bool) -> Cut | None:
 def free_room(request: Request, forced: Sequence[Atom]) -> int:
     """Tokens for messages beside those that flags keep; as good as endless without a budget."""
     allowed = request.allowed if request.allowed is not None else 1 << 60
-    return allowed - LIST_TOKENS - sum(request.tokens_of(a) for a in forced)
+    return allowed - REPLY_PRIMING - sum(request.tokens_of(a) for a in forced)
 
 
 def with_forced(

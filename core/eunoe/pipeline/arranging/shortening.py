@@ -13,9 +13,9 @@ from eunoe.pipeline.arranging.fitting import cut_at
 from eunoe.pipeline.arranging.in_place import whole_view
 from eunoe.pipeline.arranging.slots import shortened_raw
 from eunoe.pipeline.arranging.view import Built, View, build_view
-from eunoe.pipeline.request import LIST_TOKENS, Request
+from eunoe.pipeline.request import Request
 from eunoe.stages.clipping import clip_sources, clip_text
-from eunoe.stages.counting.message_cost import MEDIA_TOKENS
+from eunoe.stages.counting.message_cost import MEDIA_TOKENS, REPLY_PRIMING
 from eunoe.stages.quoting import spoken_text
 
 _ELIDED = "[result elided to save room; {tokens} tokens. Call the tool again if it is needed.]"
@@ -297,7 +297,7 @@ def _clip_merged(request: Request, view: View, built: Built) -> Built:
     slots = [*built.slots[:place], short, *built.slots[place + 1 :]]
     view.reasons.update(dict.fromkeys(slot.parts, _CLIPPED))
     view.truncated = True
-    tokens = request.count([s.raw for s in slots]) + LIST_TOKENS
+    tokens = request.count([s.raw for s in slots]) + REPLY_PRIMING
     return replace(built, slots=slots, tokens=tokens)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eunoe.pipeline.arranging.slots import Slot
-from eunoe.pipeline.request import LIST_TOKENS, Request
+from eunoe.pipeline.request import Request
+from eunoe.stages.counting.message_cost import REPLY_PRIMING
 
 
 def weigh_slots(request: Request, slots: Sequence[Slot]) -> tuple[int, list[Slot]]:
@@ -13,7 +14,7 @@ def weigh_slots(request: Request, slots: Sequence[Slot]) -> tuple[int, list[Slot
 
     The bound of a quoted block will do where it is not too much; else the block is counted.
     """
-    tokens = LIST_TOKENS if slots else 0
+    tokens = REPLY_PRIMING if slots else 0
     raws, entries = request.raws, request.entries
     ours: list[Slot] = []
     for slot in slots:

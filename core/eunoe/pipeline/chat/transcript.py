@@ -23,6 +23,7 @@ from eunoe.pipeline.chat.memory import ContentEntry, ContentMemory, Grown
 from eunoe.pipeline.chat.opinion_memory import OpinionMemory
 from eunoe.pipeline.chat.sent_windows import SentWindows
 from eunoe.stages.atoms import build_atoms, opens_turn
+from eunoe.stages.counting.message_cost import REPLY_PRIMING
 from eunoe.stages.quoting import QuotedMessage, is_quoted_in_part
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.live_values import ValueRows
@@ -33,7 +34,6 @@ from eunoe.stages.validity import beyond_talk
 from eunoe.stages.window import Timeline, WaterMarks
 
 _CHECK_EVERY = 64
-LIST_FRAMING = 3
 _MOST_COUNTERS = 4
 
 
@@ -216,7 +216,7 @@ def token_columns(entries: Sequence[ContentEntry]) -> tuple[list[int], list[int]
 def forced_tokens(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> int:
     """Tokens of what may not be cut: system messages, the current turn, the list's framing."""
     systems = int(transcript.system_tokens_before.view()[-1])
-    return systems + sum(e.tokens for e in open_turn) + LIST_FRAMING
+    return systems + sum(e.tokens for e in open_turn) + REPLY_PRIMING
 
 
 def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> Timeline:
