@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 201 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a9ba28f645d43eccf8608092c4bee675493a5930adcf3d58b4c154a359045473
+# sources sha256 f716e5e1964661586b74824230ddd9c270e77675837056e4480dc98bd46bf03d
 
 from __future__ import annotations
 
@@ -8166,11 +8166,26 @@ SUMMARY_SENTENCE_CHARACTERS = 300
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _WRAPPING = re.compile(r"\A\s*```\w*\n(.*)\n```\s*\Z|\A\s*</?summary[^>]*>\s*", re.DOTALL)
-_FAILED = re.compile(
-    r"\A\W*(?:error\b|exception\b|traceback\b|\{\s*\"error\"|(?:i'?m |i am )?sorry\b"
-    r"|i (?:can(?:no|')t|am unable|was unable)\b|as an ai\b|rate limit|too many requests)",
+_MACHINE_FAULT = re.compile(
+    r"\A\W*\"?(?:error|detail)\"\s*:|\ATraceback \(most recent call last\)"
+    r"|\A<(?:!doctype html|html)\b|\A[\w.]*[a-z](?:Error|Exception): ",
     re.IGNORECASE,
 )
+_SPOKEN_FAULT = re.compile(
+    r"\A(?:[\s\"'\[(⚠❌\uFE0F]|\*\*)*(?:"
+    r"(?:an? )?(?:\w+ )?(?:error|exception)\b\W*(?:[:(]|\d|\Z|code\b|(?:has )?occurred\b)"
+    r"|(?:http )?[45]\d\d\b\W*(?:too many|bad|internal|unauthori|forbidden|not found|service|\Z)"
+    r"|(?:i'?m |i am |we are )?(?:very |so )?sorry\b\W*(?:but\b|i\b|we\b|something\b|\Z)"
+    r"|i(?:'m| am| was)? (?:can(?:no|')t|unable to|not able to) (?:help|assist|summar|provide|do|"
+    r"comply|process|fulfil|continue|complete|access|see|answer|generate|create|share)"
+    r"|as an ai(?: language)?(?: model| assistant|,)"
+    r"|rate.?limit(?:ed)?\b\W*(?:exceeded|reached|hit|error|\Z)"
+    r"|too many requests\b\W*(?:please|try|retry|slow|\Z))",
+    re.IGNORECASE,
+)
+_SPOKEN_FAULT_CHARACTERS = 300
+"""What is longer is no such sentence, whatever it begins with."""
+
 _FEWEST_LETTERS = 12
 _LEAST_ALIKE = 0.3
 
@@ -8228,13 +8243,23 @@ def honest_summary(
     """
     plain = _THOUGHTS.sub("", text)
     plain = _WRAPPING.sub(lambda m: m[1] or "", plain).replace("</summary>", "").strip()
-    if _FAILED.match(plain):
+    if _is_fault(plain):
         return None
     lines = [_honest_line(line, source) for line in plain.split("\n")]
     kept = [line for line in dict.fromkeys(lines) if line.strip()]
     if sum(map(str.isalnum, "".join(kept))) < _FEWEST_LETTERS:
         return None
     return first_lines("\n".join(kept), max_tokens, count)
+
+
+def _is_fault(text: str) -> bool:
+    """Whether a text is an error or a refusal, not a summary that speaks of errors.
+
+    What a machine writes is told by its form; what is said, by its beginning where it is all.
+    """
+    short = len(text) <= _SPOKEN_FAULT_CHARACTERS and text.count("\n") < 3
+    said = _SPOKEN_FAULT.match(text) if short else None
+    return said is not None or _MACHINE_FAULT.match(text) is not None
 
 
 def first_lines(text: str, max_tokens: int, count: Callable[[str], int]) -> str | None:
@@ -9506,7 +9531,7 @@ class SummaryDesk:
             ).start()
 
     def write(self, job: SummaryJob) -> bool:
-        """Write now, for as long as it takes; False after a fault or if others are at it."""
+        """Write now, for as long as it takes; False if none came of it or others are at it."""
         return self._take(job) and self._write(job)
 
     def drain(self) -> None:
@@ -9521,6 +9546,8 @@ class SummaryDesk:
             full = len(self._writing) >= _SUMMARY_MOST_WRITING
             if first is None or closed or full or first in self._writing:
                 return False
+            if all(self._settled(piece.key) is not None for piece in job.pieces):
+                return False
             self._writing.add(first)
             return True
 
@@ -9528,39 +9555,58 @@ class SummaryDesk:
         before = job.before
         try:
             for piece in job.pieces:
-                text = self.find(piece.key) or self._summed_up(before, piece, job)
+                text = self._settled(piece.key)
+                if text is None:
+                    text = self._summed_up(before, piece, job)
                 if text is None:
                     return False
-                before = text
+                before = text or before
         finally:
             with self._idle:
                 self._writing.discard(job.pieces[0].key)
                 self._idle.notify_all()
-        return True
+        return self.find(job.pieces[-1].key) is not None
+
+    def _settled(self, key: Hashable) -> str | None:
+        """What the next summary goes on from: this one, or the gist where no answer was usable.
+
+        None if it is still to be asked for; empty if there is no gist either.
+        """
+        return self.find(key) or self._memory.get((self.name, "unusable", key))
 
     def _summed_up(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str | None:
-        """The new summary, remembered; None after a fault, with the gist in its place."""
+        """The new summary, remembered; the gist where it is none; None after a fault."""
         count = job.counter.count
         source = SummarySource((*([before] if before else []), *(t for _, t in piece.messages)))
         try:
             said = self._ask(before, piece, job)
-            text = honest_summary(said, source, job.max_tokens, count)
-            if text is None:
-                raise BackendError("the answer is no summary of what was shown")  # noqa: TRY301
         except Exception as error:  # whatever it is, the chat goes on without this summary
             wait = SUMMARY_WAIT
             logger.warning("No summary (%s): tried again in %g s", type(error).__name__, wait)
             with self._idle:
                 self._closed_until = self._clock() + wait
-            shown = [*([("summary", before)] if before else []), *piece.messages]
-            gist = extractive_gist(shown, job.max_tokens, job.counter.count_batch)
-            if gist is not None:
-                self._keep((self.name, "gist", piece.key), gist)
+            self._keep_gist(before, piece, job)
             return None
+        text = honest_summary(said, source, job.max_tokens, count)
+        if text is None:
+            logger.warning(
+                "No summary: the answer is none of what was shown, and is not asked again"
+            )
+            gist = self._keep_gist(before, piece, job)
+            self._keep((self.name, "unusable", piece.key), gist)
+            return gist
         if self._store is not None:
             text = self._store.keep(self._store_key(piece.key), text)
         self._keep((self.name, piece.key), text)
         return text
+
+    def _keep_gist(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str:
+        """What stands in for the summary; empty if nothing does."""
+        shown = [*([("summary", before)] if before else []), *piece.messages]
+        gist = extractive_gist(shown, job.max_tokens, job.counter.count_batch)
+        if gist is not None:
+            self._keep((self.name, "gist", piece.key), gist)
+        return gist or ""
 
     def _ask(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str:
         messages: list[Mapping[str, str]] = [

@@ -840,7 +840,8 @@ MUTANTS = [
     *mutants_of(
         "pipeline/summaries/honest",
         ("what was invented goes", "if not source.claims.lacks(line):", "if True:"),
-        ("errors are no summaries", "if _FAILED.match(plain):", "if False:"),
+        ("errors are no summaries", "if _is_fault(plain):", "if False:"),
+        ("a summary may begin as an error does", "if short else None", "if True else None"),
         ("thoughts are no summary", 'plain = _THOUGHTS.sub("", text)', "plain = text"),
         (
             "the source takes its place",
@@ -876,6 +877,16 @@ MUTANTS = [
     *mutants_of(
         "pipeline/summaries/writing",
         ("a fault leaves it alone", "self._closed_until = self._clock() + wait", "pass"),
+        (
+            "an unusable answer is not asked for again",
+            'self._keep((self.name, "unusable", piece.key), gist)',
+            "pass",
+        ),
+        (
+            "an unusable answer closes nothing",
+            "            return gist\n",
+            "            self._closed_until = 9e99\n            return gist\n",
+        ),
         ("one at a time for each chat", "or first in self._writing:", "or False:"),
         ("the gist stands in", "if gist is not None:", "if False:"),
         (

@@ -17,11 +17,26 @@ SUMMARY_SENTENCE_CHARACTERS = 300
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _WRAPPING = re.compile(r"\A\s*```\w*\n(.*)\n```\s*\Z|\A\s*</?summary[^>]*>\s*", re.DOTALL)
-_FAILED = re.compile(
-    r"\A\W*(?:error\b|exception\b|traceback\b|\{\s*\"error\"|(?:i'?m |i am )?sorry\b"
-    r"|i (?:can(?:no|')t|am unable|was unable)\b|as an ai\b|rate limit|too many requests)",
+_MACHINE_FAULT = re.compile(
+    r"\A\W*\"?(?:error|detail)\"\s*:|\ATraceback \(most recent call last\)"
+    r"|\A<(?:!doctype html|html)\b|\A[\w.]*[a-z](?:Error|Exception): ",
     re.IGNORECASE,
 )
+_SPOKEN_FAULT = re.compile(
+    r"\A(?:[\s\"'\[(⚠❌\uFE0F]|\*\*)*(?:"
+    r"(?:an? )?(?:\w+ )?(?:error|exception)\b\W*(?:[:(]|\d|\Z|code\b|(?:has )?occurred\b)"
+    r"|(?:http )?[45]\d\d\b\W*(?:too many|bad|internal|unauthori|forbidden|not found|service|\Z)"
+    r"|(?:i'?m |i am |we are )?(?:very |so )?sorry\b\W*(?:but\b|i\b|we\b|something\b|\Z)"
+    r"|i(?:'m| am| was)? (?:can(?:no|')t|unable to|not able to) (?:help|assist|summar|provide|do|"
+    r"comply|process|fulfil|continue|complete|access|see|answer|generate|create|share)"
+    r"|as an ai(?: language)?(?: model| assistant|,)"
+    r"|rate.?limit(?:ed)?\b\W*(?:exceeded|reached|hit|error|\Z)"
+    r"|too many requests\b\W*(?:please|try|retry|slow|\Z))",
+    re.IGNORECASE,
+)
+_SPOKEN_FAULT_CHARACTERS = 300
+"""What is longer is no such sentence, whatever it begins with."""
+
 _FEWEST_LETTERS = 12
 _LEAST_ALIKE = 0.3
 
@@ -79,13 +94,23 @@ def honest_summary(
     """
     plain = _THOUGHTS.sub("", text)
     plain = _WRAPPING.sub(lambda m: m[1] or "", plain).replace("</summary>", "").strip()
-    if _FAILED.match(plain):
+    if _is_fault(plain):
         return None
     lines = [_honest_line(line, source) for line in plain.split("\n")]
     kept = [line for line in dict.fromkeys(lines) if line.strip()]
     if sum(map(str.isalnum, "".join(kept))) < _FEWEST_LETTERS:
         return None
     return first_lines("\n".join(kept), max_tokens, count)
+
+
+def _is_fault(text: str) -> bool:
+    """Whether a text is an error or a refusal, not a summary that speaks of errors.
+
+    What a machine writes is told by its form; what is said, by its beginning where it is all.
+    """
+    short = len(text) <= _SPOKEN_FAULT_CHARACTERS and text.count("\n") < 3
+    said = _SPOKEN_FAULT.match(text) if short else None
+    return said is not None or _MACHINE_FAULT.match(text) is not None
 
 
 def first_lines(text: str, max_tokens: int, count: Callable[[str], int]) -> str | None:

@@ -142,7 +142,7 @@ class SummaryDesk:
             ).start()
 
     def write(self, job: SummaryJob) -> bool:
-        """Write now, for as long as it takes; False after a fault or if others are at it."""
+        """Write now, for as long as it takes; False if none came of it or others are at it."""
         return self._take(job) and self._write(job)
 
     def drain(self) -> None:
@@ -157,6 +157,8 @@ class SummaryDesk:
             full = len(self._writing) >= _SUMMARY_MOST_WRITING
             if first is None or closed or full or first in self._writing:
                 return False
+            if all(self._settled(piece.key) is not None for piece in job.pieces):
+                return False
             self._writing.add(first)
             return True
 
@@ -164,39 +166,58 @@ class SummaryDesk:
         before = job.before
         try:
             for piece in job.pieces:
-                text = self.find(piece.key) or self._summed_up(before, piece, job)
+                text = self._settled(piece.key)
+                if text is None:
+                    text = self._summed_up(before, piece, job)
                 if text is None:
                     return False
-                before = text
+                before = text or before
         finally:
             with self._idle:
                 self._writing.discard(job.pieces[0].key)
                 self._idle.notify_all()
-        return True
+        return self.find(job.pieces[-1].key) is not None
+
+    def _settled(self, key: Hashable) -> str | None:
+        """What the next summary goes on from: this one, or the gist where no answer was usable.
+
+        None if it is still to be asked for; empty if there is no gist either.
+        """
+        return self.find(key) or self._memory.get((self.name, "unusable", key))
 
     def _summed_up(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str | None:
-        """The new summary, remembered; None after a fault, with the gist in its place."""
+        """The new summary, remembered; the gist where it is none; None after a fault."""
         count = job.counter.count
         source = SummarySource((*([before] if before else []), *(t for _, t in piece.messages)))
         try:
             said = self._ask(before, piece, job)
-            text = honest_summary(said, source, job.max_tokens, count)
-            if text is None:
-                raise BackendError("the answer is no summary of what was shown")  # noqa: TRY301
         except Exception as error:  # whatever it is, the chat goes on without this summary
             wait = SUMMARY_WAIT
             logger.warning("No summary (%s): tried again in %g s", type(error).__name__, wait)
             with self._idle:
                 self._closed_until = self._clock() + wait
-            shown = [*([("summary", before)] if before else []), *piece.messages]
-            gist = extractive_gist(shown, job.max_tokens, job.counter.count_batch)
-            if gist is not None:
-                self._keep((self.name, "gist", piece.key), gist)
+            self._keep_gist(before, piece, job)
             return None
+        text = honest_summary(said, source, job.max_tokens, count)
+        if text is None:
+            logger.warning(
+                "No summary: the answer is none of what was shown, and is not asked again"
+            )
+            gist = self._keep_gist(before, piece, job)
+            self._keep((self.name, "unusable", piece.key), gist)
+            return gist
         if self._store is not None:
             text = self._store.keep(self._store_key(piece.key), text)
         self._keep((self.name, piece.key), text)
         return text
+
+    def _keep_gist(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str:
+        """What stands in for the summary; empty if nothing does."""
+        shown = [*([("summary", before)] if before else []), *piece.messages]
+        gist = extractive_gist(shown, job.max_tokens, job.counter.count_batch)
+        if gist is not None:
+            self._keep((self.name, "gist", piece.key), gist)
+        return gist or ""
 
     def _ask(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str:
         messages: list[Mapping[str, str]] = [

@@ -59,6 +59,55 @@ def test_what_is_no_summary_is_none(said):
     assert honest_summary(said, SOURCE, 100, words) is None
 
 
+FAULTS = [
+    "Error: upstream timed out",
+    "error",
+    "**Error** (500)",
+    "Error code: 429 - {'error': {'message': 'no quota'}}",
+    "An error occurred while processing your request.",
+    "HTTP 502 Bad Gateway",
+    "429 Too Many Requests",
+    "⚠️ Error: no credit",
+    "openai.RateLimitError: Error code: 429",
+    "Traceback (most recent call last):\n" + '  File "a.py", line 1\n' * 30,
+    '{"error": {"message": "' + "x" * 900 + '"}}',
+    '{"detail": "Not Found"}',
+    "<html><body>" + "Bad gateway " * 90,
+    "I'm sorry, but I can't summarize this conversation.",
+    "Sorry, something went wrong.",
+    "I am unable to summarize it.",
+    "I cannot help with that.",
+    "As an AI language model, I have no access.",
+    "Rate limit exceeded, try again in 20 s",
+    "Too many requests. Please slow down.",
+]
+
+TALES = [
+    "- Error handling was moved to one module.\n- Anna owns it.",
+    "Error handling was moved to one module.",
+    "- Error: disk full, seen on two hosts; Anna looks into it.",
+    "Exception classes got one base; errors are caught by type.",
+    "Sorry states of the garden were noted: the fence, the shed.",
+    "I can't eat nuts, the user said; the assistant plans without.",
+    "Rate limits were raised; the client waits.",
+    "Too many requests were dropped, so the queue was made longer.",
+    "As an AI course they chose the one of Anna.",
+    "Traceback of the fault: the parser read one line too far.",
+    "Error: the parser read one line too far.\n" + "- The fence was mended and painted.\n" * 12,
+    "Sorry, I was late, said Anna. " + "Then they spoke of the garden and the fence. " * 9,
+]
+
+
+@pytest.mark.parametrize("said", FAULTS)
+def test_a_fault_is_no_summary(said):
+    assert honest_summary(said, SummarySource((said,)), 9_000, words) is None
+
+
+@pytest.mark.parametrize("said", TALES)
+def test_a_summary_may_speak_of_faults(said):
+    assert honest_summary(said, SummarySource((said,)), 9_000, words) is not None
+
+
 def test_thoughts_and_wrapping_are_taken_off():
     said = "<think>hm, 99 pages</think>\n```text\nAnna owns the report.\n```"
     assert honest_summary(said, SOURCE, 100, words) == "Anna owns the report."

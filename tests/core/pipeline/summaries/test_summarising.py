@@ -9,7 +9,9 @@ import pytest
 
 from ask import bytes_of, sent_by
 from eunoe import ContextOrchestrator, Conversation, Fate, Settings, SettingsError, TokenBudget
+from eunoe.pipeline.chat.opinion_memory import OpinionMemory
 from eunoe.pipeline.chat.transcript import PipelineMemory
+from eunoe.pipeline.summaries.writing import SummaryDesk, SummaryJob, SummaryPiece
 from eunoe.stages.quoting import OWN_HEADS
 from judge import ThirdsCounter, count_list, faults, said
 from strategies import PROFILE_NAMES, assistant, calling, result, user
@@ -158,6 +160,47 @@ def test_a_fault_leaves_the_gist_and_the_model_alone():
     assert "user: The badge of guest" in text
     ask(by, messages)
     assert summarizer.times == 1  # it is left alone for a while
+
+
+class Refusing(Echo):
+    """Refuses what holds a word; sums up all other."""
+
+    name = "refusing"
+
+    def summarize(self, messages, *, target_ratio=0.3, context_messages=None):
+        told = super().summarize(messages, target_ratio=target_ratio)
+        return "I'm sorry, but I can't do that." if "poison" in str(messages) else told
+
+
+def test_an_unusable_answer_is_remembered_for_its_own_text_and_closes_nothing():
+    summarizer = Refusing()
+    by = orchestrator(summarizer)
+    poisoned, good = chat(30), chat(31)
+    poisoned[1] = user("The badge of poison is BX777. " + "It is a fine day again. " * 5)
+    for _ in range(4):
+        [*_, text] = ["", *summaries(ask(by, poisoned))]
+    assert len(summarizer.asked) == 1
+    assert "user: The badge of guest" in text
+    ask(by, good)
+    [text] = summaries(ask(by, good))
+    assert "The badge of guest0 is BX000." in text
+    assert sum("poison" in str(asked) for asked in summarizer.asked) == 1
+
+
+def test_what_follows_on_an_unusable_answer_is_summed_up_on_its_gist():
+    summarizer = Refusing()
+    desk = SummaryDesk(summarizer, OpinionMemory(1_000_000))
+    bad = SummaryPiece("one", (("user", "The badge of poison is BX777."),), 20)
+    later = SummaryPiece("two", (("user", "The badge of Anna is BX778."),), 20)
+    job = SummaryJob("", (bad, later), 200, ThirdsCounter())
+    assert desk.find("one") is None
+    assert not desk.write(SummaryJob("", (bad,), 200, ThirdsCounter()))
+    assert desk.find_gist("one") == "user: The badge of poison is BX777."
+    assert len(summarizer.asked) == 1
+    assert not desk.write(job)  # the poison is in the gist, which the second one goes on from
+    assert "BX777" in summarizer.asked[1][0]["content"]
+    assert not desk.write(job)
+    assert len(summarizer.asked) == 2
 
 
 def test_an_order_that_nobody_gave_is_not_passed_on():
