@@ -33,8 +33,8 @@ STEPS = (0.7, 1.4)
 WIDE_STEPS = (0.5, 2.0)
 WEIGHTS = [f.name for f in fields(SignalWeights) if f.name not in OTHERS]
 SHARES = ("near", "feedback_near")
-"""Constants that are shares: they stay at most 1."""
 PRICE = "cost_exponent"
+"""These stay at most 1."""
 
 Constants = Mapping[str, float]
 
@@ -95,7 +95,7 @@ class Bench:
             for name in best:
                 for factor in WIDE_STEPS if wide and turn == 0 else STEPS:
                     tried = best | {name: best[name] * factor}
-                    if name in SHARES and tried[name] > 1.0:
+                    if name in (*SHARES, PRICE) and tried[name] > 1.0:
                         continue
                     if (found := self.mean(tried, names)) > reached:
                         best, reached = tried, found
