@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 201 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 f716e5e1964661586b74824230ddd9c270e77675837056e4480dc98bd46bf03d
+# sources sha256 118fab8fa2df8366ac669863a50a076be85aa07374cb3a0f4fd44f8c5943568a
 
 from __future__ import annotations
 
@@ -1090,6 +1090,8 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Any:
         """One vector for each text, as a list or an array of floats of length 1.
+
+        None (or what is no vector: zeros, NaN) for a text that has none; it is not asked for again.
 
         Raises:
             BackendError: the vectors cannot be had now.
@@ -7108,6 +7110,8 @@ EMBED_WAITS = (5.0, 30.0, 120.0)
 _EMBED_MOST_WAITING = 20_000
 _EMBED_MOST_ASKING = 4
 _EMBED_OVERHEAD_BYTES = 200
+_NO_VECTOR: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
+"""What is remembered of a text that an embedder has no vector for, so that it is asked once."""
 
 
 class HistoryEmbedder:
@@ -7160,7 +7164,7 @@ class HistoryEmbedder:
         """
         text = question.meant()
         asked = self._question_vector(text)
-        if asked is None:
+        if asked is None or not asked.size:
             return None, "the question was not embedded: words alone decide" if text else ""
         warning = ""
         table = self._table(transcript, asked.size)
@@ -7196,7 +7200,7 @@ class HistoryEmbedder:
     def embed_all(
         self, entries: Sequence[ContentEntry], expired: Callable[[], bool] = lambda: False
     ) -> bool:
-        """Embed what is missing of a history now; True if all of it has a vector then."""
+        """Embed what is missing of a history now; True if all of it has been embedded then."""
         missing = self._missing(entries)
         for start in range(0, len(missing), EMBED_BATCH):
             batch = missing[start : start + EMBED_BATCH]
@@ -7220,7 +7224,7 @@ class HistoryEmbedder:
         table.grow(size)
         for row in table.unknown():
             vector = self._find(transcript.entries[row].meant())
-            if vector is not None:
+            if vector is not None and vector.size:
                 table.put(row, vector)
         return table
 
@@ -7232,7 +7236,7 @@ class HistoryEmbedder:
         return [text for text in texts if text and self._find(text) is None]
 
     def embed_question(self, question: ContentEntry) -> bool:
-        """Embed a question now, for as long as it takes; True if it has a vector then."""
+        """Embed a question now, for as long as it takes; True if it has been embedded then."""
         text = question.meant()
         return not text or self._find_asked(text) is not None or self._embed_asked(text)
 
@@ -7293,10 +7297,10 @@ class HistoryEmbedder:
             self._note_fault(error)
             return False
         for text, values in zip(texts, vectors, strict=True):
-            vector = unit_vector(values)
-            if vector is not None:
-                size = vector.nbytes + 2 * len(text) + _EMBED_OVERHEAD_BYTES
-                self._memory.put((name, text), vector, size)
+            found = unit_vector(values)
+            vector = found if found is not None else _NO_VECTOR
+            size = vector.nbytes + 2 * len(text) + _EMBED_OVERHEAD_BYTES
+            self._memory.put((name, text), vector, size)
         with self._idle:
             self._faults = 0
         return True
@@ -14829,6 +14833,8 @@ class RedisLink:
 # eunoe_backends.http_embedder: Embeddings of any OpenAI-compatible endpoint, remembered by content and model.
 
 FloatVector = NDArray[np.float32]
+EmbeddedRow = FloatVector | None
+"""The vector of a text; None where the endpoint has none for it."""
 
 
 class HttpEmbedder:
@@ -14879,7 +14885,7 @@ class HttpEmbedder:
         self._endpoint = JsonEndpoint(base_url, api_key, timeout=timeout, attempts=attempts)
         self._model, self._dimensions = model, dimensions
         self._batch, self._characters = batch, max_characters
-        self._kept: dict[str, FloatVector] = {}
+        self._kept: dict[str, EmbeddedRow] = {}
         self._most_kept = max(0, remembered)
         self._redis, self._prefix = redis, prefix
         self._keep_seconds = max(1, keep_days) * 86_400
@@ -14897,8 +14903,10 @@ class HttpEmbedder:
         """Length of a vector, where it was asked for."""
         return self._dimensions
 
-    def embed(self, texts: Sequence[str]) -> list[FloatVector]:
+    def embed(self, texts: Sequence[str]) -> list[EmbeddedRow]:
         """One vector of length 1 for each text; only texts not met before are sent.
+
+        None for a text that the endpoint has no vector for.
 
         Raises:
             BackendError: the endpoint did not answer in time, or not with vectors.
@@ -14928,7 +14936,7 @@ class HttpEmbedder:
             digest.update(len(data).to_bytes(8, "big") + data)
         return digest.hexdigest()
 
-    def _ask(self, texts: list[str]) -> list[FloatVector]:
+    def _ask(self, texts: list[str]) -> list[EmbeddedRow]:
         clean = [t.encode("utf-8", "replace").decode("utf-8") for t in texts]
         body: dict[str, Any] = {"model": self._model, "input": clean, "encoding_format": "float"}
         if self._dimensions is not None:
@@ -14937,17 +14945,18 @@ class HttpEmbedder:
         vectors = read_embeddings(answer, len(texts))
         if vectors is None:
             raise BackendError(f"{self._endpoint.host}: the answer holds no vectors")
-        if self._dimensions is not None and any(v.size != self._dimensions for v in vectors):
+        if self._dimensions is not None and any(
+            v is not None and v.size != self._dimensions for v in vectors
+        ):
             raise BackendError(f"{self._endpoint.host}: the vectors have another length")
         return vectors
 
-    def _remembered(self, keys: Sequence[str]) -> dict[str, FloatVector]:
-        found: dict[str, FloatVector] = {}
+    def _remembered(self, keys: Sequence[str]) -> dict[str, EmbeddedRow]:
+        found: dict[str, EmbeddedRow] = {}
         with self._lock:
             for key in keys:
-                vector = self._kept.pop(key, None)
-                if vector is not None:
-                    self._kept[key] = found[key] = vector
+                if key in self._kept:
+                    self._kept[key] = found[key] = self._kept.pop(key)
         missing = [k for k in dict.fromkeys(keys) if k not in found]
         if self._redis is not None and missing:
             names = [f"{self._prefix}:embed:{k}" for k in missing]
@@ -14959,14 +14968,15 @@ class HttpEmbedder:
             found |= shared
         return found
 
-    def _remember(self, fresh: Mapping[str, FloatVector]) -> None:
+    def _remember(self, fresh: Mapping[str, EmbeddedRow]) -> None:
         self._keep(fresh)
-        if self._redis is None or not fresh:
+        vectors = {key: vector for key, vector in fresh.items() if vector is not None}
+        if self._redis is None or not vectors:
             return
 
         def write(client: Any) -> bool:
             pipe = client.pipeline(transaction=False)
-            for key, vector in fresh.items():
+            for key, vector in vectors.items():
                 value = base64.b64encode(vector.astype("<f4").tobytes()).decode("ascii")
                 pipe.set(f"{self._prefix}:embed:{key}", value, ex=self._keep_seconds)
             pipe.execute()
@@ -14974,7 +14984,7 @@ class HttpEmbedder:
 
         self._redis.call(write, False)
 
-    def _keep(self, fresh: Mapping[str, FloatVector]) -> None:
+    def _keep(self, fresh: Mapping[str, EmbeddedRow]) -> None:
         with self._lock:
             for key, vector in fresh.items():
                 self._kept.pop(key, None)
@@ -14983,8 +14993,10 @@ class HttpEmbedder:
                 del self._kept[next(iter(self._kept))]
 
 
-def read_embeddings(answer: Any, count: int) -> list[FloatVector] | None:
-    """The vectors of an answer in the order of what was sent; None unless all are there.
+def read_embeddings(answer: Any, count: int) -> list[EmbeddedRow] | None:
+    """The vectors of an answer in the order of what was sent; None unless each has its row.
+
+    A row that holds no vector (null, zeros) is None and costs the others nothing.
 
     Args:
         answer: parsed JSON, ``{"data": [{"index": 0, "embedding": [...]}, ...]}``; a vector may be
@@ -14994,17 +15006,17 @@ def read_embeddings(answer: Any, count: int) -> list[FloatVector] | None:
     rows = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(rows, list) or len(rows) != count:
         return None
-    placed: dict[int, FloatVector] = {}
+    placed: dict[int, EmbeddedRow] = {}
     for place, row in enumerate(rows):
-        held = row.get("embedding") if isinstance(row, Mapping) else None
-        index = row.get("index", place) if isinstance(row, Mapping) else place
-        vector = _read_vector(held) if isinstance(held, str) else None
-        if isinstance(held, list):
-            vector = unit_vector(held)
-        if vector is None or not isinstance(index, int):
+        if not isinstance(row, Mapping) or "embedding" not in row:
+            return None
+        held, index = row["embedding"], row.get("index", place)
+        vector = _read_vector(held) if isinstance(held, str) else unit_vector(held or ())
+        readable = isinstance(held, (list, type(None))) or vector is not None
+        if not readable or not isinstance(index, int):
             return None
         placed[index] = vector
-    sizes = {vector.size for vector in placed.values()}
+    sizes = {vector.size for vector in placed.values() if vector is not None}
     if sorted(placed) != list(range(count)) or len(sizes) > 1:
         return None
     return [placed[i] for i in range(count)]

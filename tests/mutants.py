@@ -972,6 +972,15 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
+        "pipeline/advisers/embedding",
+        (
+            "a text without a vector is asked once",
+            "self._memory.put((name, text), vector, size)",
+            "vector.size and self._memory.put((name, text), vector, size)",
+        ),
+        ("no vector is no vector of a question", "or not asked.size:", "or False:"),
+    ),
+    *mutants_of(
         "pipeline/chat/memory",
         (
             "every text that is kept counts",

@@ -46,6 +46,7 @@ TABLES = {
     "nesting": ["tests/core/domain/test_nesting.py"],
     "checking": ["tests/core/domain/test_checking.py"],
     "linting": _pipes("linting"),
+    "embedding": _pipes("advice"),
     "memory": _pipes("memory"),
     "transcript": _pipes("memory"),
     "ground": _pipes("flags_at_work"),

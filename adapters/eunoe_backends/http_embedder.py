@@ -22,6 +22,8 @@ from eunoe_backends.json_endpoint import JsonEndpoint
 from eunoe_backends.redis_link import RedisLink
 
 FloatVector = NDArray[np.float32]
+EmbeddedRow = FloatVector | None
+"""The vector of a text; None where the endpoint has none for it."""
 
 
 class HttpEmbedder:
@@ -72,7 +74,7 @@ class HttpEmbedder:
         self._endpoint = JsonEndpoint(base_url, api_key, timeout=timeout, attempts=attempts)
         self._model, self._dimensions = model, dimensions
         self._batch, self._characters = batch, max_characters
-        self._kept: dict[str, FloatVector] = {}
+        self._kept: dict[str, EmbeddedRow] = {}
         self._most_kept = max(0, remembered)
         self._redis, self._prefix = redis, prefix
         self._keep_seconds = max(1, keep_days) * 86_400
@@ -90,8 +92,10 @@ class HttpEmbedder:
         """Length of a vector, where it was asked for."""
         return self._dimensions
 
-    def embed(self, texts: Sequence[str]) -> list[FloatVector]:
+    def embed(self, texts: Sequence[str]) -> list[EmbeddedRow]:
         """One vector of length 1 for each text; only texts not met before are sent.
+
+        None for a text that the endpoint has no vector for.
 
         Raises:
             BackendError: the endpoint did not answer in time, or not with vectors.
@@ -121,7 +125,7 @@ class HttpEmbedder:
             digest.update(len(data).to_bytes(8, "big") + data)
         return digest.hexdigest()
 
-    def _ask(self, texts: list[str]) -> list[FloatVector]:
+    def _ask(self, texts: list[str]) -> list[EmbeddedRow]:
         clean = [t.encode("utf-8", "replace").decode("utf-8") for t in texts]
         body: dict[str, Any] = {"model": self._model, "input": clean, "encoding_format": "float"}
         if self._dimensions is not None:
@@ -130,17 +134,18 @@ class HttpEmbedder:
         vectors = read_embeddings(answer, len(texts))
         if vectors is None:
             raise BackendError(f"{self._endpoint.host}: the answer holds no vectors")
-        if self._dimensions is not None and any(v.size != self._dimensions for v in vectors):
+        if self._dimensions is not None and any(
+            v is not None and v.size != self._dimensions for v in vectors
+        ):
             raise BackendError(f"{self._endpoint.host}: the vectors have another length")
         return vectors
 
-    def _remembered(self, keys: Sequence[str]) -> dict[str, FloatVector]:
-        found: dict[str, FloatVector] = {}
+    def _remembered(self, keys: Sequence[str]) -> dict[str, EmbeddedRow]:
+        found: dict[str, EmbeddedRow] = {}
         with self._lock:
             for key in keys:
-                vector = self._kept.pop(key, None)
-                if vector is not None:
-                    self._kept[key] = found[key] = vector
+                if key in self._kept:
+                    self._kept[key] = found[key] = self._kept.pop(key)
         missing = [k for k in dict.fromkeys(keys) if k not in found]
         if self._redis is not None and missing:
             names = [f"{self._prefix}:embed:{k}" for k in missing]
@@ -152,14 +157,15 @@ class HttpEmbedder:
             found |= shared
         return found
 
-    def _remember(self, fresh: Mapping[str, FloatVector]) -> None:
+    def _remember(self, fresh: Mapping[str, EmbeddedRow]) -> None:
         self._keep(fresh)
-        if self._redis is None or not fresh:
+        vectors = {key: vector for key, vector in fresh.items() if vector is not None}
+        if self._redis is None or not vectors:
             return
 
         def write(client: Any) -> bool:
             pipe = client.pipeline(transaction=False)
-            for key, vector in fresh.items():
+            for key, vector in vectors.items():
                 value = base64.b64encode(vector.astype("<f4").tobytes()).decode("ascii")
                 pipe.set(f"{self._prefix}:embed:{key}", value, ex=self._keep_seconds)
             pipe.execute()
@@ -167,7 +173,7 @@ class HttpEmbedder:
 
         self._redis.call(write, False)
 
-    def _keep(self, fresh: Mapping[str, FloatVector]) -> None:
+    def _keep(self, fresh: Mapping[str, EmbeddedRow]) -> None:
         with self._lock:
             for key, vector in fresh.items():
                 self._kept.pop(key, None)
@@ -176,8 +182,10 @@ class HttpEmbedder:
                 del self._kept[next(iter(self._kept))]
 
 
-def read_embeddings(answer: Any, count: int) -> list[FloatVector] | None:
-    """The vectors of an answer in the order of what was sent; None unless all are there.
+def read_embeddings(answer: Any, count: int) -> list[EmbeddedRow] | None:
+    """The vectors of an answer in the order of what was sent; None unless each has its row.
+
+    A row that holds no vector (null, zeros) is None and costs the others nothing.
 
     Args:
         answer: parsed JSON, ``{"data": [{"index": 0, "embedding": [...]}, ...]}``; a vector may be
@@ -187,17 +195,17 @@ def read_embeddings(answer: Any, count: int) -> list[FloatVector] | None:
     rows = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(rows, list) or len(rows) != count:
         return None
-    placed: dict[int, FloatVector] = {}
+    placed: dict[int, EmbeddedRow] = {}
     for place, row in enumerate(rows):
-        held = row.get("embedding") if isinstance(row, Mapping) else None
-        index = row.get("index", place) if isinstance(row, Mapping) else place
-        vector = _read_vector(held) if isinstance(held, str) else None
-        if isinstance(held, list):
-            vector = unit_vector(held)
-        if vector is None or not isinstance(index, int):
+        if not isinstance(row, Mapping) or "embedding" not in row:
+            return None
+        held, index = row["embedding"], row.get("index", place)
+        vector = _read_vector(held) if isinstance(held, str) else unit_vector(held or ())
+        readable = isinstance(held, (list, type(None))) or vector is not None
+        if not readable or not isinstance(index, int):
             return None
         placed[index] = vector
-    sizes = {vector.size for vector in placed.values()}
+    sizes = {vector.size for vector in placed.values() if vector is not None}
     if sorted(placed) != list(range(count)) or len(sizes) > 1:
         return None
     return [placed[i] for i in range(count)]

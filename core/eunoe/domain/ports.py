@@ -53,6 +53,8 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Any:
         """One vector for each text, as a list or an array of floats of length 1.
 
+        None (or what is no vector: zeros, NaN) for a text that has none; it is not asked for again.
+
         Raises:
             BackendError: the vectors cannot be had now.
         """

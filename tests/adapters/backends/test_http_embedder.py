@@ -62,8 +62,8 @@ def test_long_empty_and_broken_texts_are_sent_as_a_server_takes_them(models):
         '{"data": []}',
         '{"data": [{"embedding": [1, 2]}, {"embedding": [1]}]}',
         '{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}',
-        '{"data": [{"embedding": [0, 0]}, {"embedding": [1, 0]}]}',
-        '{"data": [{"embedding": [1, null]}, {"embedding": [1, 0]}]}',
+        '{"data": [{"embedding": 7}, {"embedding": [1, 0]}]}',
+        '{"data": [{"index": 0}, {"embedding": [1, 0]}]}',
         '{"data": [{"embedding": "?"}, {"embedding": "?"}]}',
         '{"data": [1, 2]}',
         '{"data": [{"index": "0", "embedding": [1]}, {"index": 1, "embedding": [1]}]}',
@@ -74,6 +74,22 @@ def test_an_answer_without_all_vectors_is_a_fault(models, answer):
     embedder = HttpEmbedder(models.url, "letters")
     with pytest.raises(BackendError):
         embedder.embed(["a", "b"])
+    embedder.close()
+
+
+@pytest.mark.parametrize("bad", ["null", "[]", "[0, 0]", "[1, null]", "[1, NaN]"])
+def test_a_text_without_a_vector_costs_the_others_nothing_and_is_sent_once(models, bad):
+    models.answer = f'{{"data": [{{"embedding": [1, 0]}}, {{"embedding": {bad}}}]}}'
+    embedder = HttpEmbedder(models.url, "letters", dimensions=2)
+    one, none = embedder.embed(["a", "b"])
+    assert one.tolist() == [1.0, 0.0]
+    assert none is None
+    again = embedder.embed(["b", "a"])
+    assert again[0] is None
+    assert again[1].tolist() == [1.0, 0.0]
+    models.answer = f'{{"data": [{{"embedding": {bad}}}]}}'
+    assert embedder.embed(["c"]) == embedder.embed(["c"]) == [None]
+    assert models.texts() == ["a", "b", "c"]
     embedder.close()
 
 

@@ -31,6 +31,8 @@ EMBED_WAITS = (5.0, 30.0, 120.0)
 _EMBED_MOST_WAITING = 20_000
 _EMBED_MOST_ASKING = 4
 _EMBED_OVERHEAD_BYTES = 200
+_NO_VECTOR: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
+"""What is remembered of a text that an embedder has no vector for, so that it is asked once."""
 
 
 class HistoryEmbedder:
@@ -83,7 +85,7 @@ class HistoryEmbedder:
         """
         text = question.meant()
         asked = self._question_vector(text)
-        if asked is None:
+        if asked is None or not asked.size:
             return None, "the question was not embedded: words alone decide" if text else ""
         warning = ""
         table = self._table(transcript, asked.size)
@@ -119,7 +121,7 @@ class HistoryEmbedder:
     def embed_all(
         self, entries: Sequence[ContentEntry], expired: Callable[[], bool] = lambda: False
     ) -> bool:
-        """Embed what is missing of a history now; True if all of it has a vector then."""
+        """Embed what is missing of a history now; True if all of it has been embedded then."""
         missing = self._missing(entries)
         for start in range(0, len(missing), EMBED_BATCH):
             batch = missing[start : start + EMBED_BATCH]
@@ -143,7 +145,7 @@ class HistoryEmbedder:
         table.grow(size)
         for row in table.unknown():
             vector = self._find(transcript.entries[row].meant())
-            if vector is not None:
+            if vector is not None and vector.size:
                 table.put(row, vector)
         return table
 
@@ -155,7 +157,7 @@ class HistoryEmbedder:
         return [text for text in texts if text and self._find(text) is None]
 
     def embed_question(self, question: ContentEntry) -> bool:
-        """Embed a question now, for as long as it takes; True if it has a vector then."""
+        """Embed a question now, for as long as it takes; True if it has been embedded then."""
         text = question.meant()
         return not text or self._find_asked(text) is not None or self._embed_asked(text)
 
@@ -216,10 +218,10 @@ class HistoryEmbedder:
             self._note_fault(error)
             return False
         for text, values in zip(texts, vectors, strict=True):
-            vector = unit_vector(values)
-            if vector is not None:
-                size = vector.nbytes + 2 * len(text) + _EMBED_OVERHEAD_BYTES
-                self._memory.put((name, text), vector, size)
+            found = unit_vector(values)
+            vector = found if found is not None else _NO_VECTOR
+            size = vector.nbytes + 2 * len(text) + _EMBED_OVERHEAD_BYTES
+            self._memory.put((name, text), vector, size)
         with self._idle:
             self._faults = 0
         return True

@@ -174,6 +174,32 @@ def test_after_a_fault_the_embedder_is_left_alone_for_a_while():
     assert desk.embed_all(entries)
 
 
+BAD_ROWS = [None, [0.0] * 4, [float("nan")] * 4, [], "text", [[1.0] * 4]]
+
+
+@pytest.mark.parametrize("bad", BAD_ROWS)
+def test_a_text_without_a_vector_is_asked_once_and_costs_the_others_nothing(bad):
+    embedder = SenseEmbedder(lambda texts: [bad if "7" in t else vector_of(t) for t in texts])
+    by = orchestrator(embedder)
+    for _ in range(3):
+        answer(by)
+        by.drain()
+    assert fate(answer(by)) in ("kept", "recalled")
+    assert len(embedder.texts) == len(set(embedder.texts)) == 121
+
+
+@pytest.mark.parametrize("bad", BAD_ROWS)
+@pytest.mark.parametrize("in_request", [True, False])
+def test_a_question_without_a_vector_is_asked_once(bad, in_request):
+    embedder = SenseEmbedder(lambda texts: [bad if "feline" in t else vector_of(t) for t in texts])
+    by = orchestrator(embedder, embed_in_request=in_request)
+    for _ in range(3):
+        found = answer(by)
+        by.drain()
+        assert "the question was not embedded: words alone decide" in found.report.warnings
+    assert embedder.texts.count("feline?") == 1
+
+
 class WordLabeller:
     """Says which messages hold a word."""
 
