@@ -981,6 +981,19 @@ MUTANTS = [
         ("no vector is no vector of a question", "or not asked.size:", "or False:"),
     ),
     *mutants_of(
+        "pipeline/arguments",
+        (
+            "every port is checked",
+            "if value is not None:\n            require",
+            "if False:\n            require",
+        ),
+        ("a wait is above 0", 'require_seconds("embed_timeout", embed_timeout)', "pass"),
+    ),
+    *mutants_of(
+        "domain/budget",
+        ("a window that is not known sets no limit", "if not context_tokens:", "if False:"),
+    ),
+    *mutants_of(
         "pipeline/chat/memory",
         (
             "every text that is kept counts",

@@ -46,6 +46,8 @@ TABLES = {
     "nesting": ["tests/core/domain/test_nesting.py"],
     "checking": ["tests/core/domain/test_checking.py"],
     "linting": _pipes("linting"),
+    "arguments": _pipes("arguments"),
+    "budget": ["tests/core/domain/test_budget.py", *_pipes("arguments")],
     "embedding": _pipes("advice"),
     "memory": _pipes("memory"),
     "transcript": _pipes("memory"),

@@ -55,16 +55,20 @@ class TokenBudget:
     ) -> TokenBudget:
         """The budget that a share of a model's window leaves: ``int(window * ratio) - framing``.
 
+        At least 1; no limit where the window is not known, which is 0.
+
         Source: Lethe, "Token Budget": 49,152 tokens at 0.55 less 150 are 26,883.
 
         Raises:
             SettingsError: the ratio is not in (0, 1], or a number of tokens is no whole number.
         """
         require_whole("context_tokens", context_tokens, _WHOLE_TOKENS)
-        require_whole("framing", framing, _WHOLE_TOKENS)
-        require_number("context_ratio", ratio, _SHARE)
+        require_whole("framing", framing, "a whole number of tokens, 0 or above")
+        require_number("ratio", ratio, _SHARE)
         if not 0 < ratio <= 1:
-            raise SettingsError("context_ratio", ratio, _SHARE)
+            raise SettingsError("ratio", ratio, _SHARE)
+        if not context_tokens:
+            return cls(UNLIMITED)
         return cls(max(1, int(context_tokens * ratio) - framing))
 
     def allowed_tokens(self, price_per_token: float | None) -> int:

@@ -28,6 +28,20 @@ def require_number(name: str, value: object, allowed: str, *, above: float = 0.0
         raise SettingsError(name, value, allowed)
 
 
+def require_seconds(name: str, value: object, *, or_none: bool = False) -> None:
+    """Refuse what is no finite number above 0; None only where it may be.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    allowed = "seconds, above 0, finite" + (", or None" if or_none else "")
+    if value is None and or_none:
+        return
+    require_number(name, value, allowed)
+    if not value:
+        raise SettingsError(name, value, allowed)
+
+
 def require_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Refuse what is none of some words.
 

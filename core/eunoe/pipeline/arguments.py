@@ -6,7 +6,7 @@ from eunoe.domain.budget import require_budget
 from eunoe.domain.checking import (
     require_choice,
     require_members,
-    require_number,
+    require_seconds,
     require_text_or_none,
     require_tools,
     require_whole,
@@ -42,17 +42,35 @@ def check_parts(
         require_members("token_counter", token_counter, members, "a TokenCounter, or None")
     if flag_cap is not None:
         require_whole("flag_cap", flag_cap, "a whole number of tokens, 0 or above, or None")
-    require_number("embed_timeout", embed_timeout, "seconds, 0 or above")
-    if label_timeout is not None:
-        require_number("label_timeout", label_timeout, "seconds, 0 or above, or None")
-    if summarizer is not None:
-        require_members("summarizer", summarizer, ("name", "summarize"), "a Summarizer, or None")
-    if entity_extractor is not None:
-        allowed = "an EntityExtractor, or None"
-        require_members("entity_extractor", entity_extractor, ("name", "extract"), allowed)
-    if stance_judge is not None:
-        require_members("stance_judge", stance_judge, ("name", "judge"), "a StanceJudge, or None")
-    require_number("structure_timeout", structure_timeout, "seconds, above 0")
+    require_seconds("embed_timeout", embed_timeout)
+    require_seconds("label_timeout", label_timeout, or_none=True)
+    require_seconds("structure_timeout", structure_timeout)
+    check_ports(summarizer=summarizer, entity_extractor=entity_extractor, stance_judge=stance_judge)
+
+
+_PORTS = {
+    "embedder": ("an Embedder", "name", "dimension", "embed"),
+    "labeller": ("a Labeller", "name", "label"),
+    "summarizer": ("a Summarizer", "name", "summarize"),
+    "summary_store": ("a SummaryStore", "find", "keep"),
+    "entity_extractor": ("an EntityExtractor", "name", "extract"),
+    "stance_judge": ("a StanceJudge", "name", "judge"),
+    "observer": ("an Observer", "observe"),
+    "prices": ("a PriceLookup", "get"),
+    "memory": ("a PipelineMemory", "contents", "chats", "vectors"),
+}
+
+
+def check_ports(**given: object) -> None:
+    """What others may fill, by the name of its argument; None is always allowed.
+
+    Raises:
+        SettingsError: one of them is of the wrong kind.
+    """
+    for name, value in given.items():
+        what, *members = _PORTS[name]
+        if value is not None:
+            require_members(name, value, members, f"{what}, or None")
 
 
 def check_request(

@@ -67,9 +67,9 @@ def test_a_share_of_a_window(window, more, tokens):
         (lambda: CostBudget(1, float("inf")), "price_per_token is inf; allowed: dollars"),
         (
             lambda: TokenBudget.of_window(100, ratio=0),
-            "context_ratio is 0; allowed: above 0, at most 1",
+            "ratio is 0; allowed: above 0, at most 1",
         ),
-        (lambda: TokenBudget.of_window(100, ratio=1.1), "context_ratio is 1.1; allowed: above 0"),
+        (lambda: TokenBudget.of_window(100, ratio=1.1), "ratio is 1.1; allowed: above 0"),
     ],
 )
 def test_wrong_budgets_say_what_is_allowed(make, said):

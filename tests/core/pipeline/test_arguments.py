@@ -14,6 +14,7 @@ from eunoe import (
     ConversationError,
     CostBudget,
     EunoeError,
+    PipelineMemory,
     Settings,
     SettingsError,
     TokenBudget,
@@ -74,8 +75,17 @@ def test_a_bare_list_is_no_conversation(given):
         ("on_overflow", ["cut", None, 5, ["raise"]]),
         ("token_counter", [len, "o200k", 5]),
         ("flag_cap", ["9", -1, 1.5, True]),
-        ("embed_timeout", ["1", -1, NAN, None]),
-        ("label_timeout", ["1", -1, NAN]),
+        ("embed_timeout", ["1", -1, NAN, None, 0, True]),
+        ("label_timeout", ["1", -1, NAN, 0.0]),
+        ("structure_timeout", ["1", -1, NAN, None, 0]),
+        ("embedder", [5, len, "minilm", object()]),
+        ("labeller", [5, len, "labels"]),
+        ("summarizer", [5, len, "notes"]),
+        ("summary_store", [5, "redis", {}]),
+        ("entity_extractor", [5, len]),
+        ("stance_judge", [5, len]),
+        ("observer", [5, print]),
+        ("memory", [5, {}, "shared", PipelineMemory]),
     ],
 )
 def test_each_part_of_an_orchestrator_is_checked(name, values):
@@ -83,6 +93,44 @@ def test_each_part_of_an_orchestrator_is_checked(name, values):
         with pytest.raises(SettingsError) as caught:
             ContextOrchestrator(**{name: value})
         assert caught.value.name == name
+        assert "; allowed: " in str(caught.value)
+
+
+def test_prices_are_looked_up_in_what_knows_some():
+    for prices in (5, "list", len):
+        by = ContextOrchestrator(CostBudget(0.01), prices=prices)
+        with pytest.raises(SettingsError, match="allowed: a PriceLookup"):
+            by.process_sync(CHAT, model_id="gpt-4o")
+    ContextOrchestrator(CostBudget(0.01), prices={}).process_sync(CHAT)
+
+
+@pytest.mark.parametrize("name", ["embed_timeout", "label_timeout", "structure_timeout"])
+def test_a_time_out_is_judged_alike_with_and_without_the_model(name):
+    class Model:
+        name = "m"
+        dimension = None
+        embed = label = extract = judge = None
+
+    models = {n: Model() for n in ("embedder", "labeller", "entity_extractor", "stance_judge")}
+    for value in (0, -1, 0.0, NAN, 0.001, 5):
+        raised = []
+        for given in ({}, models):
+            try:
+                ContextOrchestrator(**given, **{name: value})
+                raised.append(None)
+            except SettingsError as error:
+                raised.append(str(error))
+        assert raised[0] == raised[1]
+        assert (raised[0] is None) == (value in (0.001, 5))
+
+
+def test_a_window_that_is_not_known_sets_no_limit():
+    assert TokenBudget.of_window(0) == TokenBudget() == TokenBudget.of_window(0, ratio=1)
+    assert TokenBudget.of_window(1) == TokenBudget(1)
+    for ratio in (0, 2, -1, NAN):
+        with pytest.raises(SettingsError) as caught:
+            TokenBudget.of_window(8_000, ratio=ratio)
+        assert caught.value.name == "ratio"
 
 
 @pytest.mark.parametrize(

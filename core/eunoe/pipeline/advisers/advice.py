@@ -19,6 +19,7 @@ from eunoe.domain.ports import (
 from eunoe.pipeline.advisers.embedding import HistoryEmbedder
 from eunoe.pipeline.advisers.labelling import HistoryLabeller
 from eunoe.pipeline.advisers.structuring import NamesDesk, StanceDesk, names_desk, stance_desk
+from eunoe.pipeline.arguments import check_ports
 from eunoe.pipeline.chat.memory import ContentEntry
 from eunoe.pipeline.chat.transcript import PipelineMemory, Transcript
 from eunoe.pipeline.summaries.writing import SummaryDesk, SummaryJob
@@ -157,8 +158,9 @@ def make_advisers(
     """The advisers of an orchestrator.
 
     Raises:
-        SettingsError: a time-out is not above 0.
+        SettingsError: a time-out is not above 0, or one of them is of the wrong kind.
     """
+    check_ports(memory=memory, embedder=embedder, labeller=labeller, summary_store=summary_store)
     given = (embedder, labeller, summarizer, entity_extractor, stance_judge)
     if all(model is None for model in given):
         return NO_ADVISERS
