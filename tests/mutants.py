@@ -829,6 +829,9 @@ MUTANTS = [
         ("numbers are looked up", "if n not in self._numbers)", "if False)"),
         ("a number is whole", "n not in self._numbers", "n not in self._text"),
         ("paths and names in code are looked up", "if not _IS_NAMED.search(word) or", "if True or"),
+        ("a name is whole", "(?!{_GOES_ON}|[.{dash}]{_GOES_ON})", ""),
+        ("a name begins where it begins", "(?<!{_GOES_ON}){re", "{re"),
+        ("a script without spaces glues to names", '_GLUED.sub(" ", rest)', "rest"),
         ("list numbers are no claims", 'text = _LIST_NUMBER.sub("", line)', "text = line"),
         ("thousands marks do not count", 'plain = _GROUPED.sub("", text)', "plain = text"),
         (

@@ -26,6 +26,10 @@ _QUOTATION = re.compile(
     r'"([^"\n]{3,})"|“([^”\n]{3,})”|„([^“”\n]{3,})[“”]|«([^»\n]{3,})»|「([^」\n]{2,})」|『([^』\n]{2,})』'
     r"|`([^`\n]{2,})`|(?<![\w'])'([^'\n]{3,})'(?!\w)"
 )
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_GOES_ON = rf"[^\W{_UNSPACED}]"
+"""A letter, digit or underscore that makes a word longer; scripts without spaces glue to words."""
+_GLUED = re.compile(rf"(?<=[{_UNSPACED}])(?=[!-~])|(?<=[!-~])(?=[{_UNSPACED}])")
 _AROUND = " \t.,;:!?…\"'()[]"
 
 
@@ -46,8 +50,8 @@ class ClaimSource:
         text = _LIST_NUMBER.sub("", line)
         missing = [q for q in _quotations(text) if not self._holds(q)]
         rest = _QUOTATION.sub(" ", text)
-        for word in _MARKED_WORD.findall(rest):
-            if not _IS_NAMED.search(word) or self._holds(word):
+        for word in _MARKED_WORD.findall(_GLUED.sub(" ", rest)):
+            if not _IS_NAMED.search(word) or self._names(word):
                 continue
             parts = _same_form(word).split("/")
             if not (_EITHER_OR.fullmatch(word) and self._words.issuperset(parts)):
@@ -56,7 +60,22 @@ class ClaimSource:
         numbers = (n for n in _numbers(_same_form(rest)) if n not in self._numbers)
         return missing + [n for n in numbers if n not in named]
 
+    def _names(self, word: str) -> bool:
+        """Whether a word stands in the text as it is, not as a piece of a longer one.
+
+        The end of a path or of a dotted name is a name too, and so is a folder on its way.
+        """
+        name = _same_form(word).strip(_AROUND).rstrip("/")
+        if name not in self._text:
+            return False
+        dash = "-" if "/" in name else ""
+        whole = rf"(?<!{_GOES_ON}){re.escape(name)}(?!{_GOES_ON}|[.{dash}]{_GOES_ON})"
+        if dash:
+            whole = rf"(?<!-){whole}"
+        return re.search(whole, self._text) is not None
+
     def _holds(self, claim: str) -> bool:
+        """Whether a quotation stands in the text, wherever."""
         return _same_form(claim).strip(_AROUND) in self._text
 
 

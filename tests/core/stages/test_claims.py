@@ -60,6 +60,60 @@ def test_what_it_does_not_say_is_named(line, missing):
     assert SOURCE.lacks(line) == missing
 
 
+PATHS = ClaimSource(
+    [
+        "See /etc/passwd, src/app.pyc and /srv/data/old-logs. Call get_user_names(x), then stop.",
+        "编辑src/main.py文件。 Die conf.toml-Datei; eunoe.domain.errors; see (lib/io.py).",
+        "Open 'tool_a': \"tool_b\". v1.2.34 of run13x",
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "/etc/passwd",
+        "/etc",
+        "etc/passwd",
+        "src/app.pyc",
+        "app.pyc",
+        "/srv/data",
+        "/srv/data/",
+        "get_user_names",
+        "get_user_names(x)",
+        "src/main.py",
+        "修改src/main.py了",
+        "conf.toml",
+        "domain.errors",
+        "lib/io.py",
+        "lib/io.py.",
+        "tool_a",
+        "tool_b,",
+        "`tool_a`",
+    ],
+)
+def test_a_name_may_be_said_with_what_stands_around_it(word):
+    assert PATHS.lacks(f"It is {word}") == []
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "/etc/pass",
+        "src/app.py",
+        "/srv/data/old",
+        "get_user_name",
+        "user_names",
+        "src/main.p",
+        "eunoe.domain",
+        "run13",
+        "tool_",
+    ],
+)
+def test_a_piece_of_a_name_is_another_name(word):
+    assert PATHS.lacks(f"It is {word} now") == [word]
+
+
 def test_a_claim_does_not_run_from_one_text_into_the_next():
     assert ClaimSource(["one two", "three"]).lacks('"two three"') == ["two three"]
 
