@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 201 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 91cf5d0611f0f1893544232a9975e2fb4c79ac512457460b3ba43f99019f8603
+# sources sha256 6c691bcfc8d8a1e881ac8c7fb05e909558ce97327f17b13ad198d413f6b02fa5
 
 from __future__ import annotations
 
@@ -1758,24 +1758,28 @@ PROFILES: dict[str, ProviderProfile] = {
     )
 }
 
-_PROFILE_BY_MARK = (
-    ("claude", "anthropic"),
-    ("anthropic", "anthropic"),
-    ("gemini", "gemini"),
-    ("mistral", "mistral"),
-    ("mixtral", "mistral"),
-    ("ministral", "mistral"),
-    ("codestral", "mistral"),
-    ("devstral", "mistral"),
-    ("magistral", "mistral"),
-    ("deepseek", "deepseek"),
-    ("gemma", "template"),
-    ("llama", "template"),
-    ("qwen", "template"),
-    ("qwq", "template"),
-    ("phi-", "template"),
-    ("vicuna", "template"),
+# First match wins; the name of the model is tried alone, then with its provider. Not the families
+# of vocabularies: Gemma counts as Gemini does, and has another template.
+_PROFILE_PATTERNS = tuple(
+    (re.compile(pattern), profile)
+    for pattern, profile in (
+        (r"claude|anthropic", "anthropic"),
+        (r"gemini", "gemini"),
+        (r"mi[sx]tral|(?:mini|code|dev|magi)stral", "mistral"),
+        (r"deepseek", "deepseek"),
+        (r"gemma|(?<!o)llama|qwen|qwq|(?<![a-z])phi-?\d|vicuna", "template"),
+        (r"gpt|(?<![a-z\d])o[1-9](?![a-z\d])", "openai"),
+    )
 )
+
+
+def model_names(model_id: str | None) -> tuple[str, str]:
+    """A model's name alone, and with all that hosts write before it; lower case, no underscores.
+
+    What stands before is a server more often than a maker: ``ollama/gpt-oss:20b`` is no Llama.
+    """
+    name = str(model_id or "").strip().lower().replace("_", "-")
+    return name.rsplit("/", 1)[-1], name
 
 
 def profile_of(model_id: str | None, name: str | None = None) -> ProviderProfile:
@@ -1789,8 +1793,13 @@ def profile_of(model_id: str | None, name: str | None = None) -> ProviderProfile
     if name is not None:
         require_choice("profile", name, tuple(PROFILES))
         return PROFILES[name]
-    lowered = (model_id or "").lower()
-    return PROFILES[next((p for mark, p in _PROFILE_BY_MARK if mark in lowered), "openai")]
+    found = (
+        profile
+        for text in model_names(model_id)
+        for pattern, profile in _PROFILE_PATTERNS
+        if pattern.search(text)
+    )
+    return PROFILES[next(found, "openai")]
 
 
 _CLAUDE_VERSION = re.compile(
@@ -10818,8 +10827,8 @@ _FAMILY_PATTERNS = tuple(
         (r"deepseek", "deepseek"),
         (r"qwen-?3[.-][5-9]", "qwen3.5"),
         (r"qwen|qwq|qvq", "qwen"),
-        (r"llama-?v?2|codellama|vicuna|llama-?1", "llama2"),
-        (r"llama|hermes-?[34]", "llama3"),
+        (r"(?<!o)llama-?v?2|codellama|vicuna|(?<!o)llama-?1", "llama2"),
+        (r"(?<!o)llama|hermes-?[34]", "llama3"),
         (r"[mx]i[sx]tral|(?:mini|code|dev|pix|magi|vox)s?tral|mistral|nemo(?!tron)", "mistral"),
         (r"command|cohere|aya", "command"),
         (r"grok", "grok"),
@@ -10840,9 +10849,7 @@ def family_of(model_id: str | None) -> str:
     Returns:
         A key of ``FAMILY_FACTORS``; ``o200k`` for models that are not known.
     """
-    name = str(model_id or "").strip().lower().replace("_", "-")
-    alone = name.rsplit("/", 1)[-1]
-    for text in (alone, name):
+    for text in model_names(model_id):
         for pattern, family in _FAMILY_PATTERNS:
             if pattern.search(text):
                 return family

@@ -993,6 +993,16 @@ MUTANTS = [
         ("a wait is above 0", 'require_seconds("embed_timeout", embed_timeout)', "pass"),
     ),
     *mutants_of(
+        "domain/profile",
+        (
+            "a model's name alone goes first",
+            "for text in model_names(model_id)",
+            "for text in model_names(model_id)[::-1]",
+        ),
+        ("a server is no model", "(?<!o)llama", "llama"),
+        ("underscores are hyphens", '.replace("_", "-")', ""),
+    ),
+    *mutants_of(
         "domain/budget",
         ("a window that is not known sets no limit", "if not context_tokens:", "if False:"),
     ),

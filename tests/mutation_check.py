@@ -44,6 +44,7 @@ TABLES = {
     "view": _pipes("mending", "carrying", "late_results", "fates"),
     "continuity": _pipes("continuity"),
     "nesting": ["tests/core/domain/test_nesting.py"],
+    "profile": ["tests/core/domain/test_profile.py"],
     "checking": ["tests/core/domain/test_checking.py"],
     "linting": _pipes("linting"),
     "arguments": _pipes("arguments"),

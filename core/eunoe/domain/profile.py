@@ -160,24 +160,28 @@ PROFILES: dict[str, ProviderProfile] = {
     )
 }
 
-_PROFILE_BY_MARK = (
-    ("claude", "anthropic"),
-    ("anthropic", "anthropic"),
-    ("gemini", "gemini"),
-    ("mistral", "mistral"),
-    ("mixtral", "mistral"),
-    ("ministral", "mistral"),
-    ("codestral", "mistral"),
-    ("devstral", "mistral"),
-    ("magistral", "mistral"),
-    ("deepseek", "deepseek"),
-    ("gemma", "template"),
-    ("llama", "template"),
-    ("qwen", "template"),
-    ("qwq", "template"),
-    ("phi-", "template"),
-    ("vicuna", "template"),
+# First match wins; the name of the model is tried alone, then with its provider. Not the families
+# of vocabularies: Gemma counts as Gemini does, and has another template.
+_PROFILE_PATTERNS = tuple(
+    (re.compile(pattern), profile)
+    for pattern, profile in (
+        (r"claude|anthropic", "anthropic"),
+        (r"gemini", "gemini"),
+        (r"mi[sx]tral|(?:mini|code|dev|magi)stral", "mistral"),
+        (r"deepseek", "deepseek"),
+        (r"gemma|(?<!o)llama|qwen|qwq|(?<![a-z])phi-?\d|vicuna", "template"),
+        (r"gpt|(?<![a-z\d])o[1-9](?![a-z\d])", "openai"),
+    )
 )
+
+
+def model_names(model_id: str | None) -> tuple[str, str]:
+    """A model's name alone, and with all that hosts write before it; lower case, no underscores.
+
+    What stands before is a server more often than a maker: ``ollama/gpt-oss:20b`` is no Llama.
+    """
+    name = str(model_id or "").strip().lower().replace("_", "-")
+    return name.rsplit("/", 1)[-1], name
 
 
 def profile_of(model_id: str | None, name: str | None = None) -> ProviderProfile:
@@ -191,8 +195,13 @@ def profile_of(model_id: str | None, name: str | None = None) -> ProviderProfile
     if name is not None:
         require_choice("profile", name, tuple(PROFILES))
         return PROFILES[name]
-    lowered = (model_id or "").lower()
-    return PROFILES[next((p for mark, p in _PROFILE_BY_MARK if mark in lowered), "openai")]
+    found = (
+        profile
+        for text in model_names(model_id)
+        for pattern, profile in _PROFILE_PATTERNS
+        if pattern.search(text)
+    )
+    return PROFILES[next(found, "openai")]
 
 
 _CLAUDE_VERSION = re.compile(

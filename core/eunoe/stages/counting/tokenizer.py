@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from eunoe.domain.log import logger
 from eunoe.domain.ports import TokenCounter
+from eunoe.domain.profile import model_names
 from eunoe.stages.counting.estimate import FAMILY_FACTORS, estimate_tokens
 from eunoe.stages.counting.vocabulary import TokenSource, load_source
 
@@ -165,8 +166,8 @@ _FAMILY_PATTERNS = tuple(
         (r"deepseek", "deepseek"),
         (r"qwen-?3[.-][5-9]", "qwen3.5"),
         (r"qwen|qwq|qvq", "qwen"),
-        (r"llama-?v?2|codellama|vicuna|llama-?1", "llama2"),
-        (r"llama|hermes-?[34]", "llama3"),
+        (r"(?<!o)llama-?v?2|codellama|vicuna|(?<!o)llama-?1", "llama2"),
+        (r"(?<!o)llama|hermes-?[34]", "llama3"),
         (r"[mx]i[sx]tral|(?:mini|code|dev|pix|magi|vox)s?tral|mistral|nemo(?!tron)", "mistral"),
         (r"command|cohere|aya", "command"),
         (r"grok", "grok"),
@@ -187,9 +188,7 @@ def family_of(model_id: str | None) -> str:
     Returns:
         A key of ``FAMILY_FACTORS``; ``o200k`` for models that are not known.
     """
-    name = str(model_id or "").strip().lower().replace("_", "-")
-    alone = name.rsplit("/", 1)[-1]
-    for text in (alone, name):
+    for text in model_names(model_id):
         for pattern, family in _FAMILY_PATTERNS:
             if pattern.search(text):
                 return family

@@ -95,6 +95,8 @@ def words(*, exact=True, permille=1000, longest_piece=50, longest_text=10_000):
         ("phi4", "phi"),
         ("z-ai/glm-4.6", "glm"),
         ("moonshotai/kimi-k2", "kimi"),
+        ("ollama/granite3", "o200k"),
+        ("ollama_chat/llama3.2", "llama3"),
     ],
 )
 def test_models_belong_to_families(model, family):
