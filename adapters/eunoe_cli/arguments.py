@@ -15,6 +15,7 @@ PROVIDERS = (
     "permissive",
 )
 
+_LAST_PORT = 65_535
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 """Addresses that only this machine reaches."""
 
@@ -34,6 +35,17 @@ def tokens(text: str) -> int:
     if count < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens; write 8000 or 8k")
     return count
+
+
+def port(text: str) -> int:
+    """A port to listen at, 0 to 65535.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    if not (text.isascii() and text.isdigit() and int(text[:9]) <= _LAST_PORT):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; write a number from 0 to 65535")
+    return int(text)
 
 
 def share(text: str) -> float:

@@ -89,7 +89,16 @@ def _read(options: argparse.Namespace) -> tuple[Mapping[str, Ledger], Ledger]:
     from eunoe.stages.accounting import Ledger
 
     chats = JsonLinesLedgerStore(place).chats()
+    if not chats and _says_something(place):
+        raise ChatFileError(str(path), "", "no line of it is an entry of a ledger")
     return chats, Ledger.merge(list(chats.values()))
+
+
+def _says_something(place: Path) -> bool:
+    """Whether a file holds more than blank lines and what a store writes at its head."""
+    with place.open(encoding="utf-8", errors="replace") as file:
+        lines = (line.strip() for line in file)
+        return any(line and not line.startswith('{"compacted_bytes"') for line in lines)
 
 
 def _row(name: str, ledger: Ledger) -> list[str]:

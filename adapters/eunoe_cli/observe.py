@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 
-from eunoe_cli.arguments import LOOPBACK
+from eunoe_cli.arguments import LOOPBACK, port
 
 OBSERVER_PORT = 8788
 
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (127.0.0.1)")
     parser.add_argument(
-        "--port", type=int, default=OBSERVER_PORT, help=f"0 takes a free one ({OBSERVER_PORT})"
+        "--port", type=port, default=OBSERVER_PORT, help=f"0 takes a free one ({OBSERVER_PORT})"
     )
     add_host_argument(parser)
     parser.add_argument(

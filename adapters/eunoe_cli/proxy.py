@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from eunoe_cli.arguments import LOOPBACK, PROVIDERS, share, tokens
+from eunoe_cli.arguments import LOOPBACK, PROVIDERS, port, share, tokens
 from eunoe_cli.embedding import add_embed_argument, find_embedder
 from eunoe_cli.entities import add_entities_argument, find_extractor
 from eunoe_cli.observe import add_host_argument
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--upstream", required=True, metavar="URL", help="the server, such as http://host/v1"
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8787, help="0 takes a free one (8787)")
+    parser.add_argument("--port", type=port, default=8787, help="0 takes a free one (8787)")
     parser.add_argument(
         "--max-tokens", type=tokens, metavar="N", help="cap on a request, its answer included"
     )

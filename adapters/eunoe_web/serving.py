@@ -14,6 +14,7 @@ from eunoe.domain.errors import BackendError
 from eunoe_web.asgi import Application
 
 _BACKLOG = 2048
+_LAST_PORT = 65_535
 
 
 def serve(
@@ -87,6 +88,8 @@ def listening_socket(host: str, port: int) -> socket.socket:
     Raises:
         OSError: the address cannot be had.
     """
+    if not 0 <= port <= _LAST_PORT:
+        raise OSError(f"port is {port}; allowed: 0 to {_LAST_PORT}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:

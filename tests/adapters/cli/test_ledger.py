@@ -90,6 +90,35 @@ def test_what_cannot_be_read(eunoe, tmp_path, monkeypatch):
     assert eunoe("ledger", str(tmp_path / "empty.jsonl"))[1] == "the ledger is empty\n"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"role": "user", "content": "hi"}]',
+        '{"messages": [{"role": "user", "content": "hi"}]}',
+        "some words\n",
+        '{"chat": 5}',
+        "\x00\x01",
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_what_is_no_ledger_is_no_empty_one(eunoe, write, text, more):
+    code, out, err = eunoe("ledger", write(text), *more)
+    assert (code, out) == (2, "")
+    assert "no line of it is an entry of a ledger" in err
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", '{"compacted_bytes": 0}\n'])
+def test_a_ledger_without_entries_is_empty(eunoe, write, text):
+    assert eunoe("ledger", write(text))[:2] == (0, "the ledger is empty\n")
+
+
+def test_a_line_that_was_torn_off_costs_the_others_nothing(eunoe, file):
+    with file.open("a", encoding="utf-8") as torn:
+        torn.write('{"chat": "thr')
+    code, out, _ = eunoe("ledger", str(file))
+    assert (code, "chat two" in out) == (0, True)
+
+
 def test_a_server_that_is_away(eunoe):
     pytest.importorskip("redis")
     code, _, err = eunoe("ledger", "--redis", "redis://127.0.0.1:9")

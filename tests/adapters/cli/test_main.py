@@ -12,6 +12,7 @@ from eunoe_cli import compare
 from eunoe_cli.arguments import PROVIDERS
 from eunoe_cli.explain import POLICIES
 from eunoe_cli.registry import SUBCOMMANDS
+from eunoe_web.serving import listening_socket
 
 
 def run_python(repository, *arguments, **more):
@@ -49,6 +50,20 @@ def test_help_names_every_command(eunoe):
 
 def test_version(eunoe):
     assert eunoe("--version")[1].startswith("eunoe ")
+
+
+@pytest.mark.parametrize("command", ["proxy", "observe"])
+@pytest.mark.parametrize("port", ["99999", "65536", "-1", "http", "1.5", "", "9" * 30, "８０"])
+def test_a_port_is_a_port(eunoe, command, port):
+    code, out, err = eunoe(command, f"--port={port}")
+    assert (code, out) == (2, "")
+    assert "no port; write a number from 0 to 65535" in err
+
+
+@pytest.mark.parametrize("port", [65_536, -1])
+def test_a_port_that_no_machine_has_cannot_be_had(port):
+    with pytest.raises(OSError, match="allowed: 0 to 65535"):
+        listening_socket("127.0.0.1", port)
 
 
 def test_a_bad_file_ends_with_two(eunoe, tmp_path):
