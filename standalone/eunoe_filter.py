@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 201 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 6c691bcfc8d8a1e881ac8c7fb05e909558ce97327f17b13ad198d413f6b02fa5
+# Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 ffab0a8ab9e83f2361419ed0868a0da5f129dd199984ca5e548b44c636e08b2f
 
 from __future__ import annotations
 
@@ -10921,6 +10921,13 @@ def find_tokenizer(family: str) -> TokenCounter:
     return _tokenizer_shelf.find(family)
 
 
+@lru_cache(maxsize=512)
+def model_counter(model_id: str | None, scale_by_family: bool) -> TokenCounter:
+    """The counter of a model: its own tokenizer, else the common one, scaled only if asked for."""
+    counter = find_tokenizer(family_of(model_id))
+    return counter if counter.exact or scale_by_family else find_tokenizer("o200k")
+
+
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.chat.line_counts: Count texts line by line: of a quoted block most lines were counted before, in another block.
 
@@ -16528,7 +16535,7 @@ class AfterwardsDesk:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.asking: What a caller asks of a request, beside the chat.
+# eunoe.pipeline.asked_request: What a caller asks of a request, beside the chat.
 
 def no_mark(stage: str) -> None:
     """Where nobody observes."""
@@ -16615,6 +16622,40 @@ def corrected_by_usage(
 
     reading = read_usage_factor(usage, conversation, replay, count_answer)
     return replace(asked, factor=reading.factor, notes=(*asked.notes, *reading.warnings))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.preparing: What models are asked outside of requests: before one, or after its answer for later ones.
+
+def prepare_chat(
+    conversation: Conversation,
+    advisers: Advisers,
+    memory: PipelineMemory,
+    settings: Settings,
+    *,
+    ahead: bool,
+) -> bool:
+    """Embed a chat and have it labelled, for as long as it takes.
+
+    Args:
+        conversation: as a request gives it.
+        advisers: the models to ask.
+        memory: of the orchestrator.
+        settings: say whether flags are read.
+        ahead: label by what later questions may need, not by the question that is asked now; such
+            labels belong to the chat, so one without a ``session_id`` gets none.
+
+    Returns:
+        Whether all of it worked; if not, requests do without.
+    """
+    contents = memory.contents("")
+    entries = contents.read_all(conversation.raw)
+    read = strip_flags(conversation.raw, entries, contents, settings).entries
+    start = last_turn_start(read)
+    if ahead:
+        return advisers.prepare_ahead(read[:start], read[start:], conversation.session_id or "")
+    asked = next((e for e in read[start:] if e.message.role == "user"), None)
+    return advisers.prepare(read[:start], asked)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -19432,98 +19473,52 @@ def _clipped(text: str, target: int, count: Callable[[str], int]) -> str | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.own_servers: What the provider's own servers refuse beside the rules of the list, and others may not.
+# eunoe.pipeline.chat.intake: Take a request in: what is remembered of the chat is compared, only what is new is read.
 
-OWN_SERVER_CODES = (
-    "call-id",
-    "tool-name",
-    "tool-schema",
-    "too-many-tools",
-    "speaker-name",
-    "answer-last",
-    "blank-end",
-)
+def take_in(
+    raws: tuple[Mapping[str, Any], ...],
+    memory: PipelineMemory,
+    counter: TokenCounter,
+    settings: Settings,
+) -> tuple[ReadFlags, Transcript]:
+    """The messages read and counted, flags stripped, and the chat as it is remembered.
 
-
-def check_own_servers(
-    messages: Sequence[Message],
-    profile: ProviderProfile,
-    tools: Sequence[Mapping[str, Any]] | None = None,
-    *,
-    no_prefill: bool = False,
-) -> list[Violation]:
-    """Everything that the provider's own servers refuse; what is about tools comes last.
-
-    Args:
-        tools: schemas that are sent along.
-        no_prefill: the model takes no beginning of its answer.
+    Returns:
+        The transcript holds the finished turns that are known, at most all of them. It is locked
+        for the caller, who gives it back by ``memory.chats.release``.
     """
-    found = [*check_call_ids(messages, profile), *_check_names(messages, profile)]
-    found += _check_end(messages, profile, no_prefill)
-    found.sort(key=lambda v: v.index)
-    return [*found, *_check_schemas(tools or (), profile, len(messages))]
+    contents = memory.contents(counter.name)
+    known = memory.chats.find_given(raws, counter.name)
+    if known is not None:
+        try:
+            flags = _go_on(raws, known, contents, settings)
+            count_entries(flags.entries[len(known.entries) :], counter)
+        except BaseException:
+            memory.chats.release(known)
+            raise
+        if opens_turn(flags.entries[len(known.entries)].message, known.messages[-1]):
+            return flags, known
+        memory.chats.release(known)  # this chat goes on inside a turn
+    flags = strip_flags(raws, contents.read_all(raws), contents, settings)
+    count_entries(flags.entries, counter)
+    finished = flags.entries[: last_turn_start(flags.entries)]
+    return flags, memory.chats.find(finished, counter.name, lambda: Transcript(counter.name))
 
 
-def check_call_ids(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
-    """Call ids of a form that is refused."""
-    form = profile.servers.call_id
-    if form is None:
-        return []
-    return [
-        Violation("call-id", i, f"call id {c.id!r} must be {form.words}")
-        for i, m in enumerate(messages)
-        for c in m.calls
-        if not m.shape.legacy_call and not form.fits(c.id)
-    ]
-
-
-def _check_names(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
-    tool, speaker = profile.servers.tool_name, profile.servers.speaker_name
-    for i, message in enumerate(messages):
-        for call in message.calls if tool is not None else ():
-            if tool is not None and not tool.fits(call.name):
-                yield Violation("tool-name", i, f"tool name {call.name!r} must be {tool.words}")
-        if speaker is not None and message.name and not speaker.fits(message.name):
-            said = f"the name {message.name!r} must have {speaker.words}"
-            yield Violation("speaker-name", i, said)
-
-
-def _check_end(
-    messages: Sequence[Message], profile: ProviderProfile, no_prefill: bool
-) -> Iterable[Violation]:
-    last = messages[-1] if messages else None
-    if last is None or last.role != "assistant" or last.calls:
-        return
-    place = len(messages) - 1
-    if no_prefill or (profile.servers.answer_last and not last.shape.prefix):
-        yield Violation("answer-last", place, "an answer stands last, where a user must")
-    elif profile.servers.blank_end and last.text[-1:].isspace():
-        yield Violation("blank-end", place, "the answer that stands last ends with a blank")
-
-
-def _check_schemas(
-    tools: Sequence[Mapping[str, Any]], profile: ProviderProfile, place: int
-) -> Iterable[Violation]:
-    most, form = profile.servers.most_tools, profile.servers.tool_name
-    if most and len(tools) > most:
-        yield Violation("too-many-tools", place, f"{len(tools)} tools, {most} allowed")
-    for i, tool in enumerate(tools if form is not None else ()):
-        body = tool.get("function")
-        name = (body if isinstance(body, Mapping) else tool).get("name")
-        if form is not None and isinstance(name, str) and not form.fits(name):
-            said = f"the name of tools[{i}], {name!r}, must be {form.words}"
-            yield Violation("tool-schema", place, said)
+def _go_on(
+    raws: tuple[Mapping[str, Any], ...],
+    known: Transcript,
+    contents: ContentMemory,
+    settings: Settings,
+) -> ReadFlags:
+    """A chat whose first messages are known."""
+    start = len(known.entries)
+    entries: list[ContentEntry] = known.entries + contents.read_all(raws[start:])
+    return strip_flags(raws, entries, contents, settings, start=start)
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.ground: What a request stands on before anything is decided: its counter, its limit, its settings.
-
-@lru_cache(maxsize=512)
-def model_counter(model_id: str | None, scale_by_family: bool) -> TokenCounter:
-    """The counter of a model: its own tokenizer, else the common one, scaled only if asked for."""
-    counter = find_tokenizer(family_of(model_id))
-    return counter if counter.exact or scale_by_family else find_tokenizer("o200k")
-
+# eunoe.pipeline.flag_limits: What the flags of a turn make of the operator's limit and settings.
 
 def limit_by_flags(limit: int, flags: Flags, cap: int | None, least: int) -> int:
     """The limit with ``!full`` and ``!target`` applied; never above the operator's cap.
@@ -19546,19 +19541,6 @@ def settings_by_flags(settings: Settings, flags: Flags) -> Settings:
     if flags.tool_penalty is not None:
         settings = replace(settings, tool_penalty=flags.tool_penalty)
     return settings
-
-
-def nothing_to_change(request: Request) -> bool:
-    """No flag to strip or to follow, and no rule broken."""
-    if request.flags.stripped or request.flags.now.context is not None:
-        return False
-    if any(f.drop for f in request.flags.by_message.values()):
-        return False
-    if request.settings.rewrite_call_ids and check_call_ids(request.messages, request.profile):
-        return False
-    messages, finished = request.messages, request.turn_start
-    special = request.transcript.beyond_talk + beyond_talk(messages, finished)
-    return not check_messages(messages, request.profile, special)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -21900,7 +21882,7 @@ def _was_sent_whole(request: Request) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.policies.deciding: The policies: which messages stand in place, and which come back in the quoted block.
+# eunoe.pipeline.policies.by_name: The policies: which messages stand in place, and which come back in the quoted block.
 
 def decide(request: Request, policy: str) -> View:
     """The view that a policy wants, before it is fitted to the budget exactly."""
@@ -22173,119 +22155,94 @@ def _lost_by_size(lost: Sequence[int]) -> list[str]:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.answering: From a request that was read and counted to the list that is sent, and the account of it.
+# eunoe.stages.own_servers: What the provider's own servers refuse beside the rules of the list, and others may not.
+
+OWN_SERVER_CODES = (
+    "call-id",
+    "tool-name",
+    "tool-schema",
+    "too-many-tools",
+    "speaker-name",
+    "answer-last",
+    "blank-end",
+)
+
+
+def check_own_servers(
+    messages: Sequence[Message],
+    profile: ProviderProfile,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    *,
+    no_prefill: bool = False,
+) -> list[Violation]:
+    """Everything that the provider's own servers refuse; what is about tools comes last.
+
+    Args:
+        tools: schemas that are sent along.
+        no_prefill: the model takes no beginning of its answer.
+    """
+    found = [*check_call_ids(messages, profile), *_check_names(messages, profile)]
+    found += _check_end(messages, profile, no_prefill)
+    found.sort(key=lambda v: v.index)
+    return [*found, *_check_schemas(tools or (), profile, len(messages))]
+
+
+def check_call_ids(messages: Sequence[Message], profile: ProviderProfile) -> list[Violation]:
+    """Call ids of a form that is refused."""
+    form = profile.servers.call_id
+    if form is None:
+        return []
+    return [
+        Violation("call-id", i, f"call id {c.id!r} must be {form.words}")
+        for i, m in enumerate(messages)
+        for c in m.calls
+        if not m.shape.legacy_call and not form.fits(c.id)
+    ]
+
+
+def _check_names(messages: Sequence[Message], profile: ProviderProfile) -> Iterable[Violation]:
+    tool, speaker = profile.servers.tool_name, profile.servers.speaker_name
+    for i, message in enumerate(messages):
+        for call in message.calls if tool is not None else ():
+            if tool is not None and not tool.fits(call.name):
+                yield Violation("tool-name", i, f"tool name {call.name!r} must be {tool.words}")
+        if speaker is not None and message.name and not speaker.fits(message.name):
+            said = f"the name {message.name!r} must have {speaker.words}"
+            yield Violation("speaker-name", i, said)
+
+
+def _check_end(
+    messages: Sequence[Message], profile: ProviderProfile, no_prefill: bool
+) -> Iterable[Violation]:
+    last = messages[-1] if messages else None
+    if last is None or last.role != "assistant" or last.calls:
+        return
+    place = len(messages) - 1
+    if no_prefill or (profile.servers.answer_last and not last.shape.prefix):
+        yield Violation("answer-last", place, "an answer stands last, where a user must")
+    elif profile.servers.blank_end and last.text[-1:].isspace():
+        yield Violation("blank-end", place, "the answer that stands last ends with a blank")
+
+
+def _check_schemas(
+    tools: Sequence[Mapping[str, Any]], profile: ProviderProfile, place: int
+) -> Iterable[Violation]:
+    most, form = profile.servers.most_tools, profile.servers.tool_name
+    if most and len(tools) > most:
+        yield Violation("too-many-tools", place, f"{len(tools)} tools, {most} allowed")
+    for i, tool in enumerate(tools if form is not None else ()):
+        body = tool.get("function")
+        name = (body if isinstance(body, Mapping) else tool).get("name")
+        if form is not None and isinstance(name, str) and not form.fits(name):
+            said = f"the name of tools[{i}], {name!r}, must be {form.words}"
+            yield Violation("tool-schema", place, said)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.request_flow: One request through all stages: read, decided, fitted, accounted for.
 
 OnOverflow = Literal["raise", "truncate", "keep"]
 
-
-def answer_request(
-    conversation: Conversation, request: Request, asked: AskedRequest, on_overflow: OnOverflow
-) -> OrchestratorResult:
-    """Choose what is sent, and give the account of it.
-
-    Args:
-        conversation: as it was given.
-        request: the same, read and counted.
-        asked: what was asked of it.
-        on_overflow: what to do when what may not be cut is too large.
-
-    Raises:
-        BudgetError: what may not be cut is too large, and ``on_overflow`` is ``raise``.
-    """
-    before = list_tokens(request)
-    fits = request.allowed is None or before <= request.allowed
-    if fits and nothing_to_change(request):
-        view, built, overrun = None, None, None
-        if asked.policy == "stable":
-            request.due = summary_before_the_first_cut(request)
-    else:
-        try:
-            view, built, overrun = _decide(request, asked, on_overflow, fits=fits)
-            asked.mark("fitting")
-            view.cut = declared_cut(request, view, built)
-        except BudgetError as error:
-            raise BudgetError(asked.in_all(error.needed), asked.limit, asked.reserve) from None
-        if overrun is not None:
-            overrun = Overrun(needed=asked.in_all(overrun.needed), allowed=asked.limit)
-    report = make_report(request, asked, view, built, overrun, before)
-    sent, slots = conversation, built.slots if built is not None else None
-    if slots is not None:
-        sent = Conversation(tuple([s.raw for s in slots]), conversation.session_id)
-    return OrchestratorResult(
-        conversation=sent,
-        report=report,
-        place=partial(placements_of, conversation, slots),
-        foresee=partial(forecast_of, request, report),
-        due=request.due,
-        sent=view.as_sent(len(request.entries)) if view is not None else None,
-    )
-
-
-def _decide(
-    request: Request, asked: AskedRequest, on_overflow: OnOverflow, *, fits: bool
-) -> tuple[View, Built, Overrun | None]:
-    """The whole history if that fits, else the policy's view, else the turn alone."""
-    policy = asked.policy
-    if fits or policy == "off":
-        view = whole_view(request)
-        built = fit_view(replace(request, allowed=None) if policy == "off" else request, view)
-        if request.allowed is None or built.tokens <= request.allowed or policy == "off":
-            return view, built, None
-    view = decide_in_time(request, policy)
-    asked.mark("choosing")
-    built = fit_view(request, view)
-    if request.allowed is None or built.tokens <= request.allowed:
-        return view, built, None
-    return shorten_turn(request, on_overflow)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.chat.intake: Take a request in: what is remembered of the chat is compared, only what is new is read.
-
-def take_in(
-    raws: tuple[Mapping[str, Any], ...],
-    memory: PipelineMemory,
-    counter: TokenCounter,
-    settings: Settings,
-) -> tuple[ReadFlags, Transcript]:
-    """The messages read and counted, flags stripped, and the chat as it is remembered.
-
-    Returns:
-        The transcript holds the finished turns that are known, at most all of them. It is locked
-        for the caller, who gives it back by ``memory.chats.release``.
-    """
-    contents = memory.contents(counter.name)
-    known = memory.chats.find_given(raws, counter.name)
-    if known is not None:
-        try:
-            flags = _go_on(raws, known, contents, settings)
-            count_entries(flags.entries[len(known.entries) :], counter)
-        except BaseException:
-            memory.chats.release(known)
-            raise
-        if opens_turn(flags.entries[len(known.entries)].message, known.messages[-1]):
-            return flags, known
-        memory.chats.release(known)  # this chat goes on inside a turn
-    flags = strip_flags(raws, contents.read_all(raws), contents, settings)
-    count_entries(flags.entries, counter)
-    finished = flags.entries[: last_turn_start(flags.entries)]
-    return flags, memory.chats.find(finished, counter.name, lambda: Transcript(counter.name))
-
-
-def _go_on(
-    raws: tuple[Mapping[str, Any], ...],
-    known: Transcript,
-    contents: ContentMemory,
-    settings: Settings,
-) -> ReadFlags:
-    """A chat whose first messages are known."""
-    start = len(known.entries)
-    entries: list[ContentEntry] = known.entries + contents.read_all(raws[start:])
-    return strip_flags(raws, entries, contents, settings, start=start)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.choosing: From a conversation and what was asked of it to the list that is sent.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceParts:
@@ -22345,7 +22302,7 @@ def choose_list(
             chat=asked.chat,
             notes=list(asked.notes),
         )
-        result = answer_request(conversation, request, asked, parts.on_overflow)
+        result = _answer(conversation, request, asked, parts.on_overflow)
         asked.mark("reporting")
         if learn:
             if result.sent is not None:
@@ -22357,38 +22314,78 @@ def choose_list(
         parts.memory.chats.release(transcript)
 
 
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.preparing: What models are asked outside of requests: before one, or after its answer for later ones.
-
-def prepare_chat(
-    conversation: Conversation,
-    advisers: Advisers,
-    memory: PipelineMemory,
-    settings: Settings,
-    *,
-    ahead: bool,
-) -> bool:
-    """Embed a chat and have it labelled, for as long as it takes.
+def _answer(
+    conversation: Conversation, request: Request, asked: AskedRequest, on_overflow: OnOverflow
+) -> OrchestratorResult:
+    """Choose what is sent, and give the account of it.
 
     Args:
-        conversation: as a request gives it.
-        advisers: the models to ask.
-        memory: of the orchestrator.
-        settings: say whether flags are read.
-        ahead: label by what later questions may need, not by the question that is asked now; such
-            labels belong to the chat, so one without a ``session_id`` gets none.
+        conversation: as it was given.
+        request: the same, read and counted.
+        asked: what was asked of it.
+        on_overflow: what to do when what may not be cut is too large.
 
-    Returns:
-        Whether all of it worked; if not, requests do without.
+    Raises:
+        BudgetError: what may not be cut is too large, and ``on_overflow`` is ``raise``.
     """
-    contents = memory.contents("")
-    entries = contents.read_all(conversation.raw)
-    read = strip_flags(conversation.raw, entries, contents, settings).entries
-    start = last_turn_start(read)
-    if ahead:
-        return advisers.prepare_ahead(read[:start], read[start:], conversation.session_id or "")
-    asked = next((e for e in read[start:] if e.message.role == "user"), None)
-    return advisers.prepare(read[:start], asked)
+    before = list_tokens(request)
+    fits = request.allowed is None or before <= request.allowed
+    if fits and _nothing_to_change(request):
+        view, built, overrun = None, None, None
+        if asked.policy == "stable":
+            request.due = summary_before_the_first_cut(request)
+    else:
+        try:
+            view, built, overrun = _decide(request, asked, on_overflow, fits=fits)
+            asked.mark("fitting")
+            view.cut = declared_cut(request, view, built)
+        except BudgetError as error:
+            raise BudgetError(asked.in_all(error.needed), asked.limit, asked.reserve) from None
+        if overrun is not None:
+            overrun = Overrun(needed=asked.in_all(overrun.needed), allowed=asked.limit)
+    report = make_report(request, asked, view, built, overrun, before)
+    sent, slots = conversation, built.slots if built is not None else None
+    if slots is not None:
+        sent = Conversation(tuple([s.raw for s in slots]), conversation.session_id)
+    return OrchestratorResult(
+        conversation=sent,
+        report=report,
+        place=partial(placements_of, conversation, slots),
+        foresee=partial(forecast_of, request, report),
+        due=request.due,
+        sent=view.as_sent(len(request.entries)) if view is not None else None,
+    )
+
+
+def _decide(
+    request: Request, asked: AskedRequest, on_overflow: OnOverflow, *, fits: bool
+) -> tuple[View, Built, Overrun | None]:
+    """The whole history if that fits, else the policy's view, else the turn alone."""
+    policy = asked.policy
+    if fits or policy == "off":
+        view = whole_view(request)
+        built = fit_view(replace(request, allowed=None) if policy == "off" else request, view)
+        if request.allowed is None or built.tokens <= request.allowed or policy == "off":
+            return view, built, None
+    view = decide_in_time(request, policy)
+    asked.mark("choosing")
+    built = fit_view(request, view)
+    if request.allowed is None or built.tokens <= request.allowed:
+        return view, built, None
+    return shorten_turn(request, on_overflow)
+
+
+def _nothing_to_change(request: Request) -> bool:
+    """No flag to strip or to follow, and no rule broken."""
+    if request.flags.stripped or request.flags.now.context is not None:
+        return False
+    if any(f.drop for f in request.flags.by_message.values()):
+        return False
+    if request.settings.rewrite_call_ids and check_call_ids(request.messages, request.profile):
+        return False
+    messages, finished = request.messages, request.turn_start
+    special = request.transcript.beyond_talk + beyond_talk(messages, finished)
+    return not check_messages(messages, request.profile, special)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -626,12 +626,12 @@ MUTANTS = [
         ),
     ),
     *mutants_of(
-        "pipeline/asking",
+        "pipeline/asked_request",
         ("tools take room", "/ self.factor) - self.tool_tokens)", "/ self.factor))"),
         ("the reserve takes room", "(self.limit - self.reserve)", "(self.limit)"),
     ),
     *mutants_of(
-        "pipeline/answering",
+        "pipeline/request_flow",
         (
             "errors count tools and reserve",
             "BudgetError(asked.in_all(error.needed), asked.limit",
@@ -703,7 +703,7 @@ MUTANTS = [
         ("no number is no number", "not above <= value", "value < above"),
     ),
     *mutants_of(
-        "pipeline/ground",
+        "pipeline/flag_limits",
         (
             "no flag above the cap",
             "most if full else min(most, target or most)",

@@ -11,8 +11,8 @@ from eunoe.domain.errors import SettingsError
 from eunoe.domain.profile import profile_of, refuses_prefill
 from eunoe.domain.report import Violation
 from eunoe.domain.settings import Settings
-from eunoe.pipeline.ground import model_counter
 from eunoe.stages.counting.message_cost import REPLY_PRIMING, count_messages_batch, count_tools
+from eunoe.stages.counting.tokenizer import model_counter
 from eunoe.stages.own_servers import check_own_servers
 from eunoe.stages.validity import check_messages
 from eunoe.wire.openai import read_message

@@ -26,17 +26,16 @@ from eunoe.pipeline.accounts.correcting import corrected_by_usage
 from eunoe.pipeline.accounts.forecasting import allowed_by_price
 from eunoe.pipeline.accounts.observing import ObserverDesk, StageClock
 from eunoe.pipeline.advisers.advice import make_advisers
-from eunoe.pipeline.answering import OnOverflow
 from eunoe.pipeline.arguments import check_parts, check_request
-from eunoe.pipeline.asking import AskedRequest, no_mark
+from eunoe.pipeline.asked_request import AskedRequest, no_mark
 from eunoe.pipeline.chat.transcript import PipelineMemory, process_memory
-from eunoe.pipeline.choosing import ChoiceParts, choose_list
-from eunoe.pipeline.ground import model_counter
 from eunoe.pipeline.preparing import prepare_chat
+from eunoe.pipeline.request_flow import ChoiceParts, OnOverflow, choose_list
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PriceLookup
 from eunoe.stages.counting.message_cost import count_tools
+from eunoe.stages.counting.tokenizer import model_counter
 
 OVERFLOW_CHOICES = ("raise", "truncate", "keep")
 

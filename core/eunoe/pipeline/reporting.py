@@ -12,7 +12,7 @@ from eunoe.domain.report import DecisionList, Fate, Overrun, Report
 from eunoe.pipeline.arranging.fates import fates_of, reasons_of, usual_reason
 from eunoe.pipeline.arranging.view import Built, View
 from eunoe.pipeline.arranging.weighing import counted_tokens
-from eunoe.pipeline.asking import AskedRequest
+from eunoe.pipeline.asked_request import AskedRequest
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import spoken_text
 from eunoe.stages.validity import check_messages

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from eunoe.domain.conversation import Conversation
-from eunoe.pipeline.asking import AskedRequest, no_mark
+from eunoe.pipeline.asked_request import AskedRequest, no_mark
 from eunoe.pipeline.chat.memory import count_entries
 from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe.pipeline.result import OrchestratorResult

@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from eunoe.domain.log import logger
 from eunoe.domain.ports import TokenCounter
@@ -258,3 +259,10 @@ def find_tokenizer(family: str) -> TokenCounter:
         The first call loads a vocabulary: up to about a second, at most 150 MB.
     """
     return _tokenizer_shelf.find(family)
+
+
+@lru_cache(maxsize=512)
+def model_counter(model_id: str | None, scale_by_family: bool) -> TokenCounter:
+    """The counter of a model: its own tokenizer, else the common one, scaled only if asked for."""
+    counter = find_tokenizer(family_of(model_id))
+    return counter if counter.exact or scale_by_family else find_tokenizer("o200k")
