@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ask import ask, bytes_of, sent_by
 from eunoe import BudgetError, Fate
+from eunoe.wire.result_blocks import speaks_as_user
 from judge import HEADS, STRICT_TURNS, SYSTEM_FIRST, count_list, current_turn, is_blank, said
 from strategies import budgets, chats, policies, profiles
 
@@ -95,6 +96,7 @@ def test_system_messages_are_never_lost_or_reworded(answer):
 def test_the_question_is_there(answer):
     messages, _, _, result = answer
     asked = [i for i, m in enumerate(messages) if m["role"] == "user" and not is_blank(m)]
+    asked = [i for i in asked if speaks_as_user(messages[i])]
     asked = [i for i in asked if not _is_answer_to_host(messages[i])]
     if result is None or not asked:
         return

@@ -290,15 +290,15 @@ def _clip_merged(request: Request, view: View, built: Built) -> Built:
     clipped = _clipped(text, target, count) if target > 4 else None
     if clipped is None:
         return built
+    cut = [i for i in slot.parts if i not in slot.fates and request.messages[i].text]
+    fates = {**slot.fates, **dict.fromkeys(cut, Fate.GIST)}
     raw = shortened_raw(slot.raw, clipped, Fate.GIST)
-    fates = dict.fromkeys(slot.parts, Fate.GIST) | dict(slot.fates)
-    message = request.read(raw)
-    short = replace(slot, raw=raw, message=message, changed=True, fates=fates, most_tokens=None)
+    short = replace(slot, raw=raw, message=request.read(raw), changed=True, most_tokens=None)
+    short = replace(short, fates=fates, fate=Fate.GIST if slot.index in cut else slot.fate)
     slots = [*built.slots[:place], short, *built.slots[place + 1 :]]
-    view.reasons.update(dict.fromkeys(slot.parts, _CLIPPED))
+    view.reasons.update(dict.fromkeys(cut, _CLIPPED))
     view.truncated = True
-    tokens = request.count([s.raw for s in slots]) + REPLY_PRIMING
-    return replace(built, slots=slots, tokens=tokens)
+    return replace(built, slots=slots, tokens=request.count([s.raw for s in slots]) + REPLY_PRIMING)
 
 
 def _clip_one(request: Request, view: View, i: int, target: int) -> int:
