@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 aa3e6d1faca50f24407123b1421b2ee2dfe225805b8519668c21313b1e5dd7e2
+# sources sha256 0042112503fabb8a5874ff630cf5f7c82fe47dc5c8d6f2bd15cb60487f78ef00
 
 from __future__ import annotations
 
@@ -769,6 +769,8 @@ def require_members(name: str, value: object, members: Sequence[str], allowed: s
 # eunoe.domain.budget: How much may be sent: tokens, a token target, money, or several at once.
 
 UNLIMITED = 0
+LEAST_CACHED_TOKENS = 1024
+"""No provider caches a shorter prompt. Source: Prompt caching, in the docs of both makers."""
 
 
 _WHOLE_TOKENS = "a whole number of tokens, 0 (no limit) or above"
@@ -5293,11 +5295,6 @@ class QueryProfile:
         """Whether it points back at what was said ("earlier", "remember", "之前")."""
         return bool(self.cues & CUE_RECALL)
 
-    @property
-    def anaphora(self) -> bool:
-        """Whether it leans on a pronoun such as "it" or "that"."""
-        return bool(self.cues & CUE_ANAPHOR)
-
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
@@ -6797,9 +6794,6 @@ IntArray = NDArray[np.int64]
 
 ACTING_SHARE = 0.25
 """Share of calls and results among the messages from which on a chat acts more than it talks."""
-
-LEAST_CACHED_TOKENS = 1024
-"""No provider caches a shorter prompt. Source: Prompt caching, in the docs of both makers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -11814,11 +11808,6 @@ class ModelPrice:
             if not (least <= value < math.inf):
                 raise SettingsError(field.name, value, f"{least} or above, finite")
 
-    @property
-    def is_free(self) -> bool:
-        """Nothing is charged."""
-        return not (self.input or self.output or self.cached or self.write)
-
     def dearest_input(self, *, long: bool = False) -> float:
         """Dollars that a token of a prompt may cost at most: read anew and written to a cache."""
         price = max(self.input, self.write or 0.0)
@@ -12395,12 +12384,6 @@ class Ledger:
         total = self.total
         return (total.untouched.cost - total.sent.cost) / PICODOLLARS
 
-    @property
-    def saved_against_window_usd(self) -> float:
-        """US dollars less than a plain window would have cost; below 0 if more. An estimate."""
-        total = self.total
-        return (total.window.cost - total.sent.cost) / PICODOLLARS
-
     @classmethod
     def merge(cls, ledgers: Sequence[Ledger]) -> Ledger:
         """The sum of any number of ledgers."""
@@ -12794,29 +12777,6 @@ class ModelPricingTable:
             if fitting:
                 return self.entries[max(fitting, key=lambda p: (pattern_weight(p), p))]
         return None
-
-    def estimate_cost(
-        self,
-        model_id: str | None,
-        input_tokens: int,
-        cached_tokens: int = 0,
-        output_tokens: int = 0,
-        written_tokens: int = 0,
-    ) -> float | None:
-        """US dollars of one request; None for a model without a known price.
-
-        Args:
-            model_id: as the request names it.
-            input_tokens: the whole prompt, the cached part included.
-            cached_tokens: of these, read from the cache.
-            output_tokens: tokens of the answer.
-            written_tokens: of the prompt, written to the cache.
-        """
-        price = self.get(model_id)
-        if price is None:
-            return None
-        use = TokenUse.of(input_tokens, cached_tokens, written_tokens, output_tokens)
-        return request_cost(price, use) / PICODOLLARS
 
 
 def _price_key(name: object) -> str:
@@ -13214,10 +13174,6 @@ class Calibration:
         ratios = self.ratios if len(self.ratios) >= 3 else (*self.ratios, 1.0)
         return min(CALIBRATION_HIGHEST, max(CALIBRATION_LOWEST, statistics.median(ratios)))
 
-    def apply(self, tokens: int) -> int:
-        """Correct a count, rounded up."""
-        return math.ceil(tokens * self.factor)
-
     def learn(self, counted: int, usage: Usage | None) -> Calibration:
         """Take in one report.
 
@@ -13237,19 +13193,6 @@ class Calibration:
             return self
         kept = min(CALIBRATION_HIGHEST, max(CALIBRATION_LOWEST, ratio))
         return Calibration((*self.ratios, round(kept, 4))[-CALIBRATION_WINDOW:])
-
-    def to_json(self) -> list[float]:
-        """Plain form for a store that several workers share."""
-        return list(self.ratios)
-
-    @classmethod
-    def from_json(cls, value: object) -> Calibration:
-        """Read the plain form; what cannot be read is left out."""
-        if not isinstance(value, list | tuple):
-            return cls()
-        ratios = [float(x) for x in value if isinstance(x, int | float) and not isinstance(x, bool)]
-        sound = [x for x in ratios if CALIBRATION_LOWEST <= x <= CALIBRATION_HIGHEST]
-        return cls(tuple(sound[-CALIBRATION_WINDOW:]))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -13502,92 +13445,6 @@ def _sent_part(value: Any, role: str, tokens: int, keep_text: bool) -> SentPart:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.accounting.cache_hit: How well the cache does for a model: what was expected of it against what was reported.
-
-CACHE_REPORTS = 9
-# Providers cache in blocks and from some size on: less than this says nothing.
-CACHE_SMALLEST_PREFIX = 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheHit:
-    """The cache in one request.
-
-    Attributes:
-        expected: tokens that repeat the request before it, in the provider's tokens.
-        hit: tokens that were read from the cache.
-        prompt: tokens of the whole prompt.
-    """
-
-    expected: int
-    hit: int
-    prompt: int
-
-    @property
-    def share(self) -> float:
-        """Part of the prompt that came from the cache, in [0, 1]."""
-        return self.hit / self.prompt if self.prompt else 0.0
-
-    @property
-    def missed(self) -> bool:
-        """A prefix that should have been there was not: expired, evicted, or another server."""
-        return self.expected >= CACHE_SMALLEST_PREFIX and self.hit * 2 < self.expected
-
-
-def measure_cache(reported: ReportedUse, *, repeated: int, counted: int) -> CacheHit:
-    """Compare what should have come from the cache with what did.
-
-    Args:
-        reported: what the provider reported for the request.
-        repeated: tokens by our count that open the request before it, too.
-        counted: our count of the whole prompt; turns ``repeated`` into the provider's tokens.
-    """
-    scale = reported.prompt / counted if counted > 0 else 1.0
-    expected = min(reported.prompt, max(0, round(repeated * scale)))
-    return CacheHit(expected=expected, hit=reported.cached, prompt=reported.prompt)
-
-
-@dataclass(frozen=True, slots=True)
-class CacheRecord:
-    """What the newest few requests of a model say of its cache.
-
-    Attributes:
-        shares: cached tokens per expected token, in [0, 1], oldest first; at most 9.
-    """
-
-    shares: tuple[float, ...] = ()
-
-    @property
-    def share(self) -> float:
-        """Part of a repeated prefix to expect from the cache, in [0, 1].
-
-        The median; a 1 stands in until there are three, since a cache that ran out once, overnight,
-        says little of the next request.
-        """
-        shares = self.shares if len(self.shares) >= 3 else (*self.shares, 1.0)
-        return statistics.median(shares)
-
-    def learn(self, hit: CacheHit) -> CacheRecord:
-        """Take in one request; one with a small prefix says nothing."""
-        if hit.expected < CACHE_SMALLEST_PREFIX:
-            return self
-        share = round(min(1.0, hit.hit / hit.expected), 4)
-        return CacheRecord((*self.shares, share)[-CACHE_REPORTS:])
-
-    def to_json(self) -> list[float]:
-        """Plain form for a store."""
-        return list(self.shares)
-
-    @classmethod
-    def from_json(cls, value: object) -> CacheRecord:
-        """Read the plain form; what cannot be read is left out."""
-        if not isinstance(value, list | tuple):
-            return cls()
-        sound = [float(x) for x in value if isinstance(x, int | float) and 0 <= x <= 1]
-        return cls(tuple(sound[-CACHE_REPORTS:]))
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.accounts.sent_lists: What was last sent in each chat: how much of the next request repeats it, and why it does not.
 
 _CHATS_REMEMBERED = 512
@@ -13793,7 +13650,7 @@ def _hosts_change(
         if continued or missing or before.origins[same] != place:
             return None
     bust = find_cache_bust(before.parts(), now.parts())
-    if bust is None or bust.again < CACHE_SMALLEST_PREFIX:
+    if bust is None or bust.again < LEAST_CACHED_TOKENS:
         return None
     return replace(bust, index=max(0, place - before.heads))
 
@@ -13804,7 +13661,7 @@ def _switched(other: SentList | None, now: SentList) -> CacheBust | None:
         return None
     known = set(other.sent)
     again = sum(n for d, n in zip(now.sent, now.tokens, strict=True) if d in known)
-    if again < CACHE_SMALLEST_PREFIX:
+    if again < LEAST_CACHED_TOKENS:
         return None
     return CacheBust(index=0, role="", kind="switched", lost=sum(other.tokens), again=again)
 
@@ -14459,6 +14316,78 @@ def _forecast_figures(forecast: RequestForecast) -> dict[str, int]:
         prompt = getattr(forecast, name)
         figures |= {name: prompt.prompt, f"{name}_repeated": prompt.repeated}
     return figures
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.accounting.cache_hit: How well the cache does for a model: what was expected of it against what was reported.
+
+CACHE_REPORTS = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheHit:
+    """The cache in one request.
+
+    Attributes:
+        expected: tokens that repeat the request before it, in the provider's tokens.
+        hit: tokens that were read from the cache.
+        prompt: tokens of the whole prompt.
+    """
+
+    expected: int
+    hit: int
+    prompt: int
+
+    @property
+    def share(self) -> float:
+        """Part of the prompt that came from the cache, in [0, 1]."""
+        return self.hit / self.prompt if self.prompt else 0.0
+
+    @property
+    def missed(self) -> bool:
+        """A prefix that should have been there was not: expired, evicted, or another server."""
+        return self.expected >= LEAST_CACHED_TOKENS and self.hit * 2 < self.expected
+
+
+def measure_cache(reported: ReportedUse, *, repeated: int, counted: int) -> CacheHit:
+    """Compare what should have come from the cache with what did.
+
+    Args:
+        reported: what the provider reported for the request.
+        repeated: tokens by our count that open the request before it, too.
+        counted: our count of the whole prompt; turns ``repeated`` into the provider's tokens.
+    """
+    scale = reported.prompt / counted if counted > 0 else 1.0
+    expected = min(reported.prompt, max(0, round(repeated * scale)))
+    return CacheHit(expected=expected, hit=reported.cached, prompt=reported.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRecord:
+    """What the newest few requests of a model say of its cache.
+
+    Attributes:
+        shares: cached tokens per expected token, in [0, 1], oldest first; at most 9.
+    """
+
+    shares: tuple[float, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """Part of a repeated prefix to expect from the cache, in [0, 1].
+
+        The median; a 1 stands in until there are three, since a cache that ran out once, overnight,
+        says little of the next request.
+        """
+        shares = self.shares if len(self.shares) >= 3 else (*self.shares, 1.0)
+        return statistics.median(shares)
+
+    def learn(self, hit: CacheHit) -> CacheRecord:
+        """Take in one request; one with a small prefix says nothing."""
+        if hit.expected < LEAST_CACHED_TOKENS:
+            return self
+        share = round(min(1.0, hit.hit / hit.expected), 4)
+        return CacheRecord((*self.shares, share)[-CACHE_REPORTS:])
 
 
 # --------------------------------------------------------------------------------------------------

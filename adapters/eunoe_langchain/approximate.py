@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage
 
 from eunoe.domain.message import Message
+from eunoe.stages.counting.message_cost import MEDIA_TOKENS
 from eunoe.wire.openai import read_message
 from eunoe_langchain.reading import plan_dict
 
 MESSAGE_TOKENS = 3
 CALL_TOKENS = 4
-MEDIA_TOKENS = {"image": 765, "image_low": 85, "audio": 300, "video": 300, "file": 300}
 _TWELFTHS = 12  # weights are in twelfths of a token: four characters of three each
 
 
@@ -44,7 +44,7 @@ class ApproximateCounter:
         """Tokens of one message with its framing; characters are summed before rounding."""
         twelfths = weight_of(message.role)
         texts = message.pieces if message.parts else (message.text,)
-        for text in (*texts, message.name, message.answers, message.reasoning):
+        for text in (*texts, message.name, *message.answered, message.reasoning):
             if text:
                 twelfths += weight_of(text)
         tokens = MESSAGE_TOKENS + sum(MEDIA_TOKENS[kind] for kind in message.media)

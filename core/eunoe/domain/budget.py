@@ -9,6 +9,8 @@ from eunoe.domain.checking import require_members, require_number, require_whole
 from eunoe.domain.errors import SettingsError
 
 UNLIMITED = 0
+LEAST_CACHED_TOKENS = 1024
+"""No provider caches a shorter prompt. Source: Prompt caching, in the docs of both makers."""
 
 
 _WHOLE_TOKENS = "a whole number of tokens, 0 (no limit) or above"

@@ -14,13 +14,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from eunoe.domain.budget import LEAST_CACHED_TOKENS
+
 IntArray = NDArray[np.int64]
 
 ACTING_SHARE = 0.25
 """Share of calls and results among the messages from which on a chat acts more than it talks."""
-
-LEAST_CACHED_TOKENS = 1024
-"""No provider caches a shorter prompt. Source: Prompt caching, in the docs of both makers."""
 
 
 @dataclass(frozen=True, eq=False)

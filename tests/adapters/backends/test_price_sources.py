@@ -79,7 +79,7 @@ def test_the_list_is_read(listing, clock):
     price = ModelPrice(input=3, cached=1.5, output=12)
     assert table.get("openai/gpt-4o") == table.get("openrouter/openai/gpt-4o") == price
     assert table.get("model-9").input == 1
-    assert table.get("new/model-9:free").is_free
+    assert table.get("new/model-9:free") == ModelPrice(input=0, output=0)
     assert table.get("same") is None  # two vendors have one
     assert table.get("two/same").input == 2
     assert table.get("openrouter/auto") is None

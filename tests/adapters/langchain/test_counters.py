@@ -226,3 +226,9 @@ def test_an_ai_message_without_text_still_costs_its_calls():
     assert approximate_tokens(
         [AIMessage("", tool_calls=ai("", "c1").tool_calls)]
     ) > approximate_tokens([HumanMessage("")])
+
+
+def test_every_id_that_a_message_of_results_answers_is_counted():
+    blocks = [{"type": "tool_result", "tool_use_id": c * 400, "content": "x"} for c in "ab"]
+    one, two = (HumanMessage(content=blocks[:n]) for n in (1, 2))
+    assert approximate_tokens([two]) - approximate_tokens([one]) >= 100

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eunoe.domain.budget import LEAST_CACHED_TOKENS
 from eunoe.stages.window import (
-    LEAST_CACHED_TOKENS,
     Timeline,
     WaterMarks,
     foreseen_cut,

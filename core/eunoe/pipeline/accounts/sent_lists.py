@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from eunoe.domain.budget import LEAST_CACHED_TOKENS
 from eunoe.domain.message import SYSTEM_ROLES
 from eunoe.domain.nesting import json_text
 from eunoe.domain.report import Placement
@@ -24,7 +25,6 @@ from eunoe.stages.accounting.cache_bust import (
     SentPart,
     find_cache_bust,
 )
-from eunoe.stages.accounting.cache_hit import CACHE_SMALLEST_PREFIX
 
 _CHATS_REMEMBERED = 512
 _MODELS_OF_A_CHAT = 4
@@ -229,7 +229,7 @@ def _hosts_change(
         if continued or missing or before.origins[same] != place:
             return None
     bust = find_cache_bust(before.parts(), now.parts())
-    if bust is None or bust.again < CACHE_SMALLEST_PREFIX:
+    if bust is None or bust.again < LEAST_CACHED_TOKENS:
         return None
     return replace(bust, index=max(0, place - before.heads))
 
@@ -240,7 +240,7 @@ def _switched(other: SentList | None, now: SentList) -> CacheBust | None:
         return None
     known = set(other.sent)
     again = sum(n for d, n in zip(now.sent, now.tokens, strict=True) if d in known)
-    if again < CACHE_SMALLEST_PREFIX:
+    if again < LEAST_CACHED_TOKENS:
         return None
     return CacheBust(index=0, role="", kind="switched", lost=sum(other.tokens), again=again)
 

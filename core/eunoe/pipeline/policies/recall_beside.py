@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from eunoe.domain.atom import Atom
+from eunoe.domain.budget import LEAST_CACHED_TOKENS
 from eunoe.pipeline.arranging.view import View
 from eunoe.pipeline.policies.carrying import CarriedOver
 from eunoe.pipeline.recalling.gate import need_of_recall
@@ -16,7 +17,7 @@ from eunoe.pipeline.recalling.quoted_block import tokens_as_quoted
 from eunoe.pipeline.recalling.recall import Choice, WorthCurve, atom_pool, choose_atoms, worth_curve
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import BLOCK_TOKENS
-from eunoe.stages.window import LEAST_CACHED_TOKENS, WaterMarks, WindowStart, newest_that_fit
+from eunoe.stages.window import WaterMarks, WindowStart, newest_that_fit
 
 _ENOUGH_WORTH = 0.9
 """Share of the relevance of a deep recall at which a light one of half its size or more will do."""

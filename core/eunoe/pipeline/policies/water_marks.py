@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eunoe.domain.atom import Atom
+from eunoe.domain.budget import LEAST_CACHED_TOKENS
 from eunoe.pipeline.arranging.in_place import free_room
 from eunoe.pipeline.recalling.shown_summary import summary_room
 from eunoe.pipeline.request import Request
-from eunoe.stages.window import LEAST_CACHED_TOKENS, WaterMarks, WindowStart, replay_window
+from eunoe.stages.window import WaterMarks, WindowStart, replay_window
 
 _CUTS_REMEMBERED = 8
 

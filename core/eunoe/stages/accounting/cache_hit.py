@@ -5,11 +5,10 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
+from eunoe.domain.budget import LEAST_CACHED_TOKENS
 from eunoe.stages.accounting.price import ReportedUse
 
 CACHE_REPORTS = 9
-# Providers cache in blocks and from some size on: less than this says nothing.
-CACHE_SMALLEST_PREFIX = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +33,7 @@ class CacheHit:
     @property
     def missed(self) -> bool:
         """A prefix that should have been there was not: expired, evicted, or another server."""
-        return self.expected >= CACHE_SMALLEST_PREFIX and self.hit * 2 < self.expected
+        return self.expected >= LEAST_CACHED_TOKENS and self.hit * 2 < self.expected
 
 
 def measure_cache(reported: ReportedUse, *, repeated: int, counted: int) -> CacheHit:
@@ -72,19 +71,7 @@ class CacheRecord:
 
     def learn(self, hit: CacheHit) -> CacheRecord:
         """Take in one request; one with a small prefix says nothing."""
-        if hit.expected < CACHE_SMALLEST_PREFIX:
+        if hit.expected < LEAST_CACHED_TOKENS:
             return self
         share = round(min(1.0, hit.hit / hit.expected), 4)
         return CacheRecord((*self.shares, share)[-CACHE_REPORTS:])
-
-    def to_json(self) -> list[float]:
-        """Plain form for a store."""
-        return list(self.shares)
-
-    @classmethod
-    def from_json(cls, value: object) -> CacheRecord:
-        """Read the plain form; what cannot be read is left out."""
-        if not isinstance(value, list | tuple):
-            return cls()
-        sound = [float(x) for x in value if isinstance(x, int | float) and 0 <= x <= 1]
-        return cls(tuple(sound[-CACHE_REPORTS:]))

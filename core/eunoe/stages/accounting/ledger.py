@@ -123,12 +123,6 @@ class Ledger:
         total = self.total
         return (total.untouched.cost - total.sent.cost) / PICODOLLARS
 
-    @property
-    def saved_against_window_usd(self) -> float:
-        """US dollars less than a plain window would have cost; below 0 if more. An estimate."""
-        total = self.total
-        return (total.window.cost - total.sent.cost) / PICODOLLARS
-
     @classmethod
     def merge(cls, ledgers: Sequence[Ledger]) -> Ledger:
         """The sum of any number of ledgers."""

@@ -55,11 +55,6 @@ class ModelPrice:
             if not (least <= value < math.inf):
                 raise SettingsError(field.name, value, f"{least} or above, finite")
 
-    @property
-    def is_free(self) -> bool:
-        """Nothing is charged."""
-        return not (self.input or self.output or self.cached or self.write)
-
     def dearest_input(self, *, long: bool = False) -> float:
         """Dollars that a token of a prompt may cost at most: read anew and written to a cache."""
         price = max(self.input, self.write or 0.0)

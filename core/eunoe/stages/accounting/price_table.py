@@ -14,7 +14,7 @@ from eunoe.stages.accounting.model_names import (
     pattern_weight,
     without_dotted_prefix,
 )
-from eunoe.stages.accounting.price import PICODOLLARS, ModelPrice, TokenUse, request_cost
+from eunoe.stages.accounting.price import ModelPrice
 
 FREE_MODEL_PRICE = ModelPrice(input=0.0, output=0.0)
 _MOST_ALIASES = 4
@@ -133,29 +133,6 @@ class ModelPricingTable:
             if fitting:
                 return self.entries[max(fitting, key=lambda p: (pattern_weight(p), p))]
         return None
-
-    def estimate_cost(
-        self,
-        model_id: str | None,
-        input_tokens: int,
-        cached_tokens: int = 0,
-        output_tokens: int = 0,
-        written_tokens: int = 0,
-    ) -> float | None:
-        """US dollars of one request; None for a model without a known price.
-
-        Args:
-            model_id: as the request names it.
-            input_tokens: the whole prompt, the cached part included.
-            cached_tokens: of these, read from the cache.
-            output_tokens: tokens of the answer.
-            written_tokens: of the prompt, written to the cache.
-        """
-        price = self.get(model_id)
-        if price is None:
-            return None
-        use = TokenUse.of(input_tokens, cached_tokens, written_tokens, output_tokens)
-        return request_cost(price, use) / PICODOLLARS
 
 
 def _price_key(name: object) -> str:

@@ -220,10 +220,6 @@ class Calibration:
         ratios = self.ratios if len(self.ratios) >= 3 else (*self.ratios, 1.0)
         return min(CALIBRATION_HIGHEST, max(CALIBRATION_LOWEST, statistics.median(ratios)))
 
-    def apply(self, tokens: int) -> int:
-        """Correct a count, rounded up."""
-        return math.ceil(tokens * self.factor)
-
     def learn(self, counted: int, usage: Usage | None) -> Calibration:
         """Take in one report.
 
@@ -243,16 +239,3 @@ class Calibration:
             return self
         kept = min(CALIBRATION_HIGHEST, max(CALIBRATION_LOWEST, ratio))
         return Calibration((*self.ratios, round(kept, 4))[-CALIBRATION_WINDOW:])
-
-    def to_json(self) -> list[float]:
-        """Plain form for a store that several workers share."""
-        return list(self.ratios)
-
-    @classmethod
-    def from_json(cls, value: object) -> Calibration:
-        """Read the plain form; what cannot be read is left out."""
-        if not isinstance(value, list | tuple):
-            return cls()
-        ratios = [float(x) for x in value if isinstance(x, int | float) and not isinstance(x, bool)]
-        sound = [x for x in ratios if CALIBRATION_LOWEST <= x <= CALIBRATION_HIGHEST]
-        return cls(tuple(sound[-CALIBRATION_WINDOW:]))

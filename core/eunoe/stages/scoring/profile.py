@@ -74,11 +74,6 @@ class QueryProfile:
         """Whether it points back at what was said ("earlier", "remember", "之前")."""
         return bool(self.cues & CUE_RECALL)
 
-    @property
-    def anaphora(self) -> bool:
-        """Whether it leans on a pronoun such as "it" or "that"."""
-        return bool(self.cues & CUE_ANAPHOR)
-
 
 @dataclass(frozen=True, slots=True)
 class Relevance:

@@ -30,7 +30,6 @@ def test_the_median_of_the_newest():
         reported = TokenUse(prompt=5000, cached=cached)
         record = record.learn(measure_cache(reported, repeated=4000, counted=5000))
     assert record.share == 0.95
-    assert CacheRecord.from_json(record.to_json()) == record
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
@@ -41,8 +40,3 @@ def test_shares_stay_in_range(prompt: int, cached: int, repeated: int, counted: 
     record = CacheRecord().learn(hit)
     assert 0 <= record.share <= 1
     assert len(record.shares) <= 1
-
-
-def test_odd_json():
-    for value in (None, 3, "x", {"a": 1}, [None, "x", 7, -1]):
-        assert CacheRecord.from_json(value) == CacheRecord()

@@ -43,7 +43,6 @@ def test_measured_and_estimated_add_up(ledger: Ledger):
     assert total == ledger.measured + ledger.estimated
     assert total.sent.cost == ledger.measured.sent.cost + ledger.estimated.sent.cost
     assert ledger.saved_usd == (total.untouched.cost - total.sent.cost) / PICODOLLARS
-    assert ledger.saved_against_window_usd == (total.window.cost - total.sent.cost) / PICODOLLARS
 
 
 @given(ledgers)

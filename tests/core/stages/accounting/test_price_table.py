@@ -55,20 +55,11 @@ def test_the_most_specific_wins(name: str, input_price: float):
 @pytest.mark.parametrize("name", [None, "", "  ", "o3", "llama3.2", "ollama/gpt-4", "ft:gpt-4:a"])
 def test_an_unknown_model_has_no_price(name: str | None):
     assert TABLE.get(name) is None
-    assert TABLE.estimate_cost(name, 1000) is None
 
 
 def test_the_free_variant_of_a_known_model_is_free():
     assert TABLE.get("openrouter/openai/gpt-4:free") == FREE_MODEL_PRICE
     assert TABLE.get("someone/else:free") is None
-
-
-def test_estimate_cost():
-    table = ModelPricingTable({"m": ModelPrice(input=2, cached=0.5, write=2.5, output=8)})
-    assert table.estimate_cost("m", 1_000_000) == 2.0
-    assert table.estimate_cost("m", 1_000_000, 400_000, 100_000) == pytest.approx(2.2)
-    assert table.estimate_cost("m", 10, cached_tokens=99) == pytest.approx(5e-6)
-    assert table.estimate_cost("m", 1_000_000, written_tokens=1_000_000) == 2.5
 
 
 def test_the_other_table_wins_when_laid_over():

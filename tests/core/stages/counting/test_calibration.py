@@ -205,7 +205,6 @@ def learned(*ratios):
 def test_the_factor_is_the_median_of_the_newest_ratios(ratios, factor):
     calibration = learned(*ratios)
     assert calibration.factor == pytest.approx(factor)
-    assert calibration.apply(1000) == math.ceil(1000 * calibration.factor)
 
 
 @pytest.mark.parametrize(
@@ -219,18 +218,12 @@ def test_reports_that_say_nothing_change_nothing(counted, reported):
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**9), st.integers(1, 10**9))))
-def test_a_calibration_stays_in_bounds_and_survives_a_store(reports):
+def test_a_calibration_stays_in_bounds(reports):
     calibration = Calibration()
     for counted, prompt in reports:
         calibration = calibration.learn(counted, usage(prompt))
     assert len(calibration.ratios) <= CALIBRATION_WINDOW
     assert CALIBRATION_LOWEST <= calibration.factor <= CALIBRATION_HIGHEST
-    assert Calibration.from_json(calibration.to_json()) == calibration
-
-
-@pytest.mark.parametrize("stored", [None, "1.2", 7, {}, ["a", None, True, 7.0, math.nan], [[]]])
-def test_what_cannot_be_read_from_a_store_is_nothing_learned(stored):
-    assert Calibration.from_json(stored) == Calibration()
 
 
 @pytest.mark.parametrize(

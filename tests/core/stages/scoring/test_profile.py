@@ -1,7 +1,7 @@
 import pytest
 
 from eunoe.stages.scoring.analysis import analyse_text
-from eunoe.stages.scoring.cues import CUE_ORDER, CUE_RECALL, CUE_SUMMARY
+from eunoe.stages.scoring.cues import CUE_ANAPHOR, CUE_ORDER, CUE_RECALL, CUE_SUMMARY
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.profile import PROFILE_META_SHARE, cues_of, kind_of, meta_share
 
@@ -26,7 +26,7 @@ def test_cues_and_kind():
     assert cues_of(query) & CUE_RECALL
     assert kind_of(query) == "when"
     assert index_of("x").profile(query).recalls
-    assert index_of("x").profile(query).anaphora
+    assert cues_of(query) & CUE_ANAPHOR
     assert kind_of(analyse_text("fine", role="user")) == ""
 
 
