@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 0042112503fabb8a5874ff630cf5f7c82fe47dc5c8d6f2bd15cb60487f78ef00
+# sources sha256 4aa69c8c22a13beb2234ea35cbab82dad199a65166023b51611c60ad9e26d8d5
 
 from __future__ import annotations
 
@@ -1109,7 +1109,8 @@ class Settings:
             servers take only another form (Mistral, Anthropic, long ones at OpenAI); off, ids are
             sent as they are.
         scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
-            the common tokenizer times a factor for its family, instead of without a factor.
+            the common tokenizer times a factor for its family, instead of without a factor. The
+            proxy and the filter of Open WebUI count so.
 
     Raises:
         SettingsError: a value is outside its range, or the water marks are the wrong way round.

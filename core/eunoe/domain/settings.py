@@ -83,7 +83,8 @@ class Settings:
             servers take only another form (Mistral, Anthropic, long ones at OpenAI); off, ids are
             sent as they are.
         scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
-            the common tokenizer times a factor for its family, instead of without a factor.
+            the common tokenizer times a factor for its family, instead of without a factor. The
+            proxy and the filter of Open WebUI count so.
 
     Raises:
         SettingsError: a value is outside its range, or the water marks are the wrong way round.
