@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 4aa69c8c22a13beb2234ea35cbab82dad199a65166023b51611c60ad9e26d8d5
+# sources sha256 a67973f07cc7c4f5636fe0480f14d70f883728e944649002e90571de2893a82f
 
 from __future__ import annotations
 
@@ -904,356 +904,6 @@ class CompositeBudget:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.domain.conversation: A chat as it was given: the caller's own message objects, oldest first.
-
-RawMessage = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Conversation:
-    """An immutable list of chat messages in OpenAI form.
-
-    Attributes:
-        raw: the caller's own objects, never copied and never changed.
-        session_id: whose chat it is, if the caller says; plays no part in what is chosen.
-    """
-
-    raw: tuple[RawMessage, ...] = ()
-    session_id: str | None = None
-
-    @classmethod
-    def from_openai_messages(
-        cls, messages: Sequence[RawMessage] | None, session_id: str | None = None
-    ) -> Conversation:
-        """Take a list as it is; unknown keys, roles and parts stay.
-
-        Raises:
-            ConversationError: it is no list, or something in it is no mapping.
-        """
-        if messages is None:
-            return cls((), session_id)
-        if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
-            raise ConversationError(
-                f"messages is {type(messages).__name__}; allowed: a list of message dicts"
-            )
-        others = [] if set(map(type, messages)) <= {dict} else messages
-        for i, message in enumerate(others):
-            if not isinstance(message, Mapping):
-                raise ConversationError(
-                    f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
-                )
-        return cls(tuple(messages), session_id)
-
-    def to_openai_messages(self) -> list[Any]:
-        """The same objects, as a new list."""
-        return list(self.raw)
-
-    def __len__(self) -> int:
-        return len(self.raw)
-
-    def __iter__(self) -> Iterator[RawMessage]:
-        return iter(self.raw)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Conversation) and list(self.raw) == list(other.raw)
-
-    def __hash__(self) -> int:
-        return hash(len(self.raw))
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
-    """What the flags of one message ask for. ``None``: not said.
-
-    Attributes:
-        full: send everything, this turn (never above the operator's cap).
-        target: aim for this many tokens.
-        context: keep only the newest so many turns.
-        nosum: no summaries.
-        pin: this message is never cut.
-        drop: this message is left out.
-        recent: keep the newest so many messages, whatever their weight.
-        keep_tag: keep every message that carries this tag.
-        tag: the tag of this message.
-        weight: base weight of this message.
-        tool_penalty: factor on tool messages, for this turn.
-        pair_coherence: how much an answer inherits of its question's weight, for this turn.
-        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
-        policy: name of the policy for this turn.
-        why: explain this turn.
-    """
-
-    full: bool | None = None
-    target: int | None = None
-    context: int | None = None
-    nosum: bool | None = None
-    pin: bool | None = None
-    drop: bool | None = None
-    recent: int | None = None
-    keep_tag: str | None = None
-    tag: str | None = None
-    weight: float | None = None
-    tool_penalty: float | None = None
-    pair_coherence: float | None = None
-    recall: bool | None = None
-    policy: str | None = None
-    why: bool | None = None
-
-    def over(self, standing: Flags) -> Flags:
-        """These flags where they say something, else the standing ones."""
-        said = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
-        return replace(standing, **said)
-
-
-NO_FLAGS = Flags()
-FLAG_NAMES = (*(f.name for f in fields(Flags)), "norecall")
-"""As users write them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlagReading:
-    """What one message said in flags.
-
-    Attributes:
-        flags: for the turn that the message opens.
-        standing: what stays in force, written with ``+``.
-        switched_off: names switched off with ``-``.
-        rest: the text without the flags.
-        problems: one sentence for each known flag with a bad value (the text is then left alone).
-    """
-
-    flags: Flags = NO_FLAGS
-    standing: Flags = NO_FLAGS
-    switched_off: tuple[str, ...] = ()
-    rest: str = ""
-    problems: tuple[str, ...] = ()
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.domain.settings: Every knob once: its default, its unit, its range.
-
-PolicyName = Literal["stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "off"]
-POLICY_NAMES: tuple[str, ...] = (
-    "stable",
-    "relevance",
-    "window",
-    "lethe",
-    "lethes",
-    "dycp",
-    "lethus",
-    "off",
-)
-PLACEMENT_NAMES: tuple[str, ...] = ("chronological", "u_shape")
-
-_SETTING_RANGES: dict[str, tuple[float, float]] = {
-    "high_water": (0.3, 1.0),
-    "low_water": (0.05, 0.95),
-    "recall_tokens": (0, 1_000_000),
-    "recall_share": (0.0, 0.95),
-    "reserve_share": (0.0, 0.5),
-    "carry_share": (0.0, 0.5),
-    "summary_tokens": (0, 100_000),
-    "deep_recall_share": (0.0, 0.95),
-    "recall_worth": (0.1, 1.0),
-    "recall_floor": (0.0, 1.0),
-    "cost_exponent": (0.0, 1.0),
-    "pair_coherence": (0.0, 1.0),
-    "tool_penalty": (0.0, 1.0),
-    "recency_fallback_turns": (1, 100),
-    "max_candidates": (1, 10_000),
-}
-_OPTIONAL_SETTINGS = ("pair_coherence", "tool_penalty")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How the pipeline works. All values have a default that suits a chat of any length.
-
-    Attributes:
-        policy: ``stable`` keeps the prompt cache; ``relevance`` ranks the whole history;
-            ``window`` keeps the newest turns; ``lethe``, ``lethes``, ``dycp`` and ``lethus`` choose
-            as published elsewhere; ``off`` only mends.
-        high_water: share of the room at which the window is cut, in [0.3, 1].
-        low_water: share of the room that a cut leaves, in [0.05, 0.95], below ``high_water``.
-        recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.
-        recall_tokens: tokens that recalled text may take: evidence needs so many, in any room.
-        recall_worth: share of the relevance that so many tokens would bring back, in [0.1, 1], at
-            which no more is recalled: a question that few messages speak to takes fewer tokens.
-        recall_share: share of the room that it may take where that is more, in [0, 0.95].
-        reserve_share: share of the room that the window leaves free for recall, in [0, 0.5].
-        carry_share: share of the room beside the system messages, in [0, 0.5], for messages that a
-            cut carries over in a chat that acts through tools: those that hold the most ids, codes
-            and names.
-        summary_tokens: tokens that a summary of what a cut left out may take, where a summarizer
-            is given; at most 15 % of the room. 0 shows none.
-        deep_recall_share: share of the room that it may take at most, in [0, 0.95]: if the room
-            beside the window holds too little of what is relevant, the window makes room for that
-            one turn.
-        recall_floor: share of the best relevance, in [0, 1], below which nothing is recalled.
-        cost_exponent: how hard length is priced when choosing, in [0, 1]; 0 ignores it.
-        pair_coherence: share of a question's relevance that the answers of its turn inherit, and it
-            of theirs, in [0, 1]; None leaves it to the policy (only ``lethes`` has any).
-        tool_penalty: factor on the relevance of calls and their results, in [0, 1]; None leaves it
-            to the policy (only ``lethes`` has one).
-        recency_fallback_turns: turns that ``dycp`` and ``lethus`` send where nothing speaks to the
-            question, if they fit.
-        max_candidates: messages that the selection looks at, the most relevant first.
-        placement: order of the quoted block: ``chronological``, or ``u_shape`` with the most
-            relevant at both ends, where models read best; each line keeps its turn number.
-        read_flags: whether ``!flags`` in user messages are read.
-        locked_flags: names of flags that users may not use.
-        rewrite_call_ids: whether call ids are rewritten, on both sides, where the provider's own
-            servers take only another form (Mistral, Anthropic, long ones at OpenAI); off, ids are
-            sent as they are.
-        scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
-            the common tokenizer times a factor for its family, instead of without a factor. The
-            proxy and the filter of Open WebUI count so.
-
-    Raises:
-        SettingsError: a value is outside its range, or the water marks are the wrong way round.
-    """
-
-    policy: str = "stable"
-    high_water: float = 1.0
-    low_water: float = 0.3
-    recall: Literal["auto", "always", "never"] = "auto"
-    recall_tokens: int = 4800
-    recall_worth: float = 0.985
-    recall_share: float = 0.15
-    reserve_share: float = 0.2
-    carry_share: float = 0.3
-    summary_tokens: int = 600
-    deep_recall_share: float = 0.87
-    recall_floor: float = 0.005
-    cost_exponent: float = 0.75
-    pair_coherence: float | None = None
-    tool_penalty: float | None = None
-    recency_fallback_turns: int = 3
-    max_candidates: int = 500
-    placement: Literal["chronological", "u_shape"] = "chronological"
-    read_flags: bool = True
-    locked_flags: tuple[str, ...] = ()
-    rewrite_call_ids: bool = False
-    scale_by_family: bool = False
-
-    def __post_init__(self) -> None:
-        require_choice("policy", self.policy, POLICY_NAMES)
-        require_choice("recall", self.recall, ("auto", "always", "never"))
-        require_choice("placement", self.placement, PLACEMENT_NAMES)
-        for name in ("read_flags", "rewrite_call_ids", "scale_by_family"):
-            require_switch(name, getattr(self, name))
-        require_names("locked_flags", self.locked_flags)
-        for flag in self.locked_flags:
-            require_choice("locked_flags", flag, FLAG_NAMES)
-        for field in fields(self):
-            if field.name not in _SETTING_RANGES:
-                continue
-            low, high = _SETTING_RANGES[field.name]
-            value = getattr(self, field.name)
-            if value is None and field.name in _OPTIONAL_SETTINGS:
-                continue
-            kinds = int if isinstance(field.default, int) else (int, float)
-            if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
-                raise SettingsError(field.name, value, f"from {low:g} to {high:g}")
-        if self.low_water >= self.high_water:
-            raise SettingsError(
-                "low_water", self.low_water, f"below high_water {self.high_water:g}"
-            )
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.arguments: What callers hand to the orchestrator, refused where it cannot be meant.
-
-def check_parts(
-    budget: object,
-    settings: object,
-    token_counter: object,
-    flag_cap: object,
-    embed_timeout: object,
-    label_timeout: object,
-    summarizer: object,
-    entity_extractor: object,
-    stance_judge: object,
-    structure_timeout: object,
-) -> None:
-    """The parts that an orchestrator is made of; None is always allowed, but for the timeout.
-
-    Raises:
-        SettingsError: one of them is of the wrong kind.
-    """
-    if budget is not None:
-        require_budget("budget", budget)
-    if settings is not None and not isinstance(settings, Settings):
-        raise SettingsError("settings", settings, "Settings(...), or None")
-    if token_counter is not None:
-        members = ("name", "exact", "count", "count_batch")
-        require_members("token_counter", token_counter, members, "a TokenCounter, or None")
-    if flag_cap is not None:
-        require_whole("flag_cap", flag_cap, "a whole number of tokens, 0 or above, or None")
-    require_seconds("embed_timeout", embed_timeout)
-    require_seconds("label_timeout", label_timeout, or_none=True)
-    require_seconds("structure_timeout", structure_timeout)
-    check_ports(summarizer=summarizer, entity_extractor=entity_extractor, stance_judge=stance_judge)
-
-
-_PORTS = {
-    "embedder": ("an Embedder", "name", "dimension", "embed"),
-    "labeller": ("a Labeller", "name", "label"),
-    "summarizer": ("a Summarizer", "name", "summarize"),
-    "summary_store": ("a SummaryStore", "find", "keep"),
-    "entity_extractor": ("an EntityExtractor", "name", "extract"),
-    "stance_judge": ("a StanceJudge", "name", "judge"),
-    "observer": ("an Observer", "observe"),
-    "prices": ("a PriceLookup", "get"),
-    "memory": ("a PipelineMemory", "contents", "chats", "vectors"),
-}
-
-
-def check_ports(**given: object) -> None:
-    """What others may fill, by the name of its argument; None is always allowed.
-
-    Raises:
-        SettingsError: one of them is of the wrong kind.
-    """
-    for name, value in given.items():
-        what, *members = _PORTS[name]
-        if value is not None:
-            require_members(name, value, members, f"{what}, or None")
-
-
-def check_request(
-    conversation: object,
-    model_id: object,
-    tools: object,
-    output_reserve: object,
-    policy: object,
-    budget: object,
-) -> None:
-    """The arguments of one request.
-
-    Raises:
-        ConversationError: the chat is no ``Conversation``.
-        SettingsError: another argument is of the wrong kind.
-    """
-    if not isinstance(conversation, Conversation):
-        raise ConversationError(
-            f"conversation is {type(conversation).__name__}; "
-            "allowed: Conversation.from_openai_messages(messages)"
-        )
-    require_text_or_none("model_id", model_id, "the name of a model")
-    require_tools(tools)
-    if output_reserve is not None:
-        allowed = "a whole number of tokens, 0 or above, or None"
-        require_whole("output_reserve", output_reserve, allowed)
-    require_choice("policy", policy, POLICY_NAMES)
-    if budget is not None:
-        require_budget("budget", budget)
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.domain.atom: The indivisible unit of everything after reading: a call with exactly its results.
 
 class Atom(NamedTuple):
@@ -1820,6 +1470,209 @@ def refuses_prefill(model_id: str | None) -> bool:
     if found is None or found["old"]:
         return False
     return (int(found["major"]), int(found["minor"] or 0)) >= _NO_PREFILL_SINCE
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.flag: The flags that a user writes at the start of a message, as a value.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What the flags of one message ask for. ``None``: not said.
+
+    Attributes:
+        full: send everything, this turn (never above the operator's cap).
+        target: aim for this many tokens.
+        context: keep only the newest so many turns.
+        nosum: no summaries.
+        pin: this message is never cut.
+        drop: this message is left out.
+        recent: keep the newest so many messages, whatever their weight.
+        keep_tag: keep every message that carries this tag.
+        tag: the tag of this message.
+        weight: base weight of this message.
+        tool_penalty: factor on tool messages, for this turn.
+        pair_coherence: how much an answer inherits of its question's weight, for this turn.
+        recall: True recalls whatever the gate says, False never; None leaves it to the gate.
+        policy: name of the policy for this turn.
+        why: explain this turn.
+    """
+
+    full: bool | None = None
+    target: int | None = None
+    context: int | None = None
+    nosum: bool | None = None
+    pin: bool | None = None
+    drop: bool | None = None
+    recent: int | None = None
+    keep_tag: str | None = None
+    tag: str | None = None
+    weight: float | None = None
+    tool_penalty: float | None = None
+    pair_coherence: float | None = None
+    recall: bool | None = None
+    policy: str | None = None
+    why: bool | None = None
+
+    def over(self, standing: Flags) -> Flags:
+        """These flags where they say something, else the standing ones."""
+        said = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
+        return replace(standing, **said)
+
+
+NO_FLAGS = Flags()
+FLAG_NAMES = (*(f.name for f in fields(Flags)), "norecall")
+"""As users write them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagReading:
+    """What one message said in flags.
+
+    Attributes:
+        flags: for the turn that the message opens.
+        standing: what stays in force, written with ``+``.
+        switched_off: names switched off with ``-``.
+        rest: the text without the flags.
+        problems: one sentence for each known flag with a bad value (the text is then left alone).
+    """
+
+    flags: Flags = NO_FLAGS
+    standing: Flags = NO_FLAGS
+    switched_off: tuple[str, ...] = ()
+    rest: str = ""
+    problems: tuple[str, ...] = ()
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.settings: Every knob once: its default, its unit, its range.
+
+PolicyName = Literal["stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "off"]
+POLICY_NAMES: tuple[str, ...] = (
+    "stable",
+    "relevance",
+    "window",
+    "lethe",
+    "lethes",
+    "dycp",
+    "lethus",
+    "off",
+)
+PLACEMENT_NAMES: tuple[str, ...] = ("chronological", "u_shape")
+
+_SETTING_RANGES: dict[str, tuple[float, float]] = {
+    "high_water": (0.3, 1.0),
+    "low_water": (0.05, 0.95),
+    "recall_tokens": (0, 1_000_000),
+    "recall_share": (0.0, 0.95),
+    "reserve_share": (0.0, 0.5),
+    "carry_share": (0.0, 0.5),
+    "summary_tokens": (0, 100_000),
+    "deep_recall_share": (0.0, 0.95),
+    "recall_worth": (0.1, 1.0),
+    "recall_floor": (0.0, 1.0),
+    "cost_exponent": (0.0, 1.0),
+    "pair_coherence": (0.0, 1.0),
+    "tool_penalty": (0.0, 1.0),
+    "recency_fallback_turns": (1, 100),
+    "max_candidates": (1, 10_000),
+}
+_OPTIONAL_SETTINGS = ("pair_coherence", "tool_penalty")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How the pipeline works. All values have a default that suits a chat of any length.
+
+    Attributes:
+        policy: ``stable`` keeps the prompt cache; ``relevance`` ranks the whole history;
+            ``window`` keeps the newest turns; ``lethe``, ``lethes``, ``dycp`` and ``lethus`` choose
+            as published elsewhere; ``off`` only mends.
+        high_water: share of the room at which the window is cut, in [0.3, 1].
+        low_water: share of the room that a cut leaves, in [0.05, 0.95], below ``high_water``.
+        recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.
+        recall_tokens: tokens that recalled text may take: evidence needs so many, in any room.
+        recall_worth: share of the relevance that so many tokens would bring back, in [0.1, 1], at
+            which no more is recalled: a question that few messages speak to takes fewer tokens.
+        recall_share: share of the room that it may take where that is more, in [0, 0.95].
+        reserve_share: share of the room that the window leaves free for recall, in [0, 0.5].
+        carry_share: share of the room beside the system messages, in [0, 0.5], for messages that a
+            cut carries over in a chat that acts through tools: those that hold the most ids, codes
+            and names.
+        summary_tokens: tokens that a summary of what a cut left out may take, where a summarizer
+            is given; at most 15 % of the room. 0 shows none.
+        deep_recall_share: share of the room that it may take at most, in [0, 0.95]: if the room
+            beside the window holds too little of what is relevant, the window makes room for that
+            one turn.
+        recall_floor: share of the best relevance, in [0, 1], below which nothing is recalled.
+        cost_exponent: how hard length is priced when choosing, in [0, 1]; 0 ignores it.
+        pair_coherence: share of a question's relevance that the answers of its turn inherit, and it
+            of theirs, in [0, 1]; None leaves it to the policy (only ``lethes`` has any).
+        tool_penalty: factor on the relevance of calls and their results, in [0, 1]; None leaves it
+            to the policy (only ``lethes`` has one).
+        recency_fallback_turns: turns that ``dycp`` and ``lethus`` send where nothing speaks to the
+            question, if they fit.
+        max_candidates: messages that the selection looks at, the most relevant first.
+        placement: order of the quoted block: ``chronological``, or ``u_shape`` with the most
+            relevant at both ends, where models read best; each line keeps its turn number.
+        read_flags: whether ``!flags`` in user messages are read.
+        locked_flags: names of flags that users may not use.
+        rewrite_call_ids: whether call ids are rewritten, on both sides, where the provider's own
+            servers take only another form (Mistral, Anthropic, long ones at OpenAI); off, ids are
+            sent as they are.
+        scale_by_family: whether a model whose own vocabulary is not on this machine is counted by
+            the common tokenizer times a factor for its family, instead of without a factor. The
+            proxy and the filter of Open WebUI count so.
+
+    Raises:
+        SettingsError: a value is outside its range, or the water marks are the wrong way round.
+    """
+
+    policy: str = "stable"
+    high_water: float = 1.0
+    low_water: float = 0.3
+    recall: Literal["auto", "always", "never"] = "auto"
+    recall_tokens: int = 4800
+    recall_worth: float = 0.985
+    recall_share: float = 0.15
+    reserve_share: float = 0.2
+    carry_share: float = 0.3
+    summary_tokens: int = 600
+    deep_recall_share: float = 0.87
+    recall_floor: float = 0.005
+    cost_exponent: float = 0.75
+    pair_coherence: float | None = None
+    tool_penalty: float | None = None
+    recency_fallback_turns: int = 3
+    max_candidates: int = 500
+    placement: Literal["chronological", "u_shape"] = "chronological"
+    read_flags: bool = True
+    locked_flags: tuple[str, ...] = ()
+    rewrite_call_ids: bool = False
+    scale_by_family: bool = False
+
+    def __post_init__(self) -> None:
+        require_choice("policy", self.policy, POLICY_NAMES)
+        require_choice("recall", self.recall, ("auto", "always", "never"))
+        require_choice("placement", self.placement, PLACEMENT_NAMES)
+        for name in ("read_flags", "rewrite_call_ids", "scale_by_family"):
+            require_switch(name, getattr(self, name))
+        require_names("locked_flags", self.locked_flags)
+        for flag in self.locked_flags:
+            require_choice("locked_flags", flag, FLAG_NAMES)
+        for field in fields(self):
+            if field.name not in _SETTING_RANGES:
+                continue
+            low, high = _SETTING_RANGES[field.name]
+            value = getattr(self, field.name)
+            if value is None and field.name in _OPTIONAL_SETTINGS:
+                continue
+            kinds = int if isinstance(field.default, int) else (int, float)
+            if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
+                raise SettingsError(field.name, value, f"from {low:g} to {high:g}")
+        if self.low_water >= self.high_water:
+            raise SettingsError(
+                "low_water", self.low_water, f"below high_water {self.high_water:g}"
+            )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -9958,12 +9811,7 @@ def make_advisers(
     stance_judge: StanceJudge | None = None,
     structure_timeout: float = 1.0,
 ) -> Advisers:
-    """The advisers of an orchestrator.
-
-    Raises:
-        SettingsError: a time-out is not above 0, or one of them is of the wrong kind.
-    """
-    check_ports(memory=memory, embedder=embedder, labeller=labeller, summary_store=summary_store)
+    """The advisers of an orchestrator, from arguments that were checked."""
     given = (embedder, labeller, summarizer, entity_extractor, stance_judge)
     if all(model is None for model in given):
         return NO_ADVISERS
@@ -13202,14 +13050,9 @@ class Calibration:
 def allowed_by_price(
     budget: Budget, prices: PriceLookup, model_id: str | None
 ) -> tuple[int, tuple[str, ...]]:
-    """Input tokens that a budget allows for a model, 0 for no limit, and what to warn of.
-
-    Raises:
-        SettingsError: ``prices`` knows no prices.
-    """
+    """Input tokens that a budget allows for a model, 0 for no limit, and what to warn of."""
     if not depends_on_price(budget):
         return affordable_tokens(budget, None), ()
-    check_ports(prices=prices)
     price = prices.get(model_id)
     warnings: tuple[str, ...] = ()
     if price is None:
@@ -13762,6 +13605,64 @@ def _with_block_apart(
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.domain.conversation: A chat as it was given: the caller's own message objects, oldest first.
+
+RawMessage = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conversation:
+    """An immutable list of chat messages in OpenAI form.
+
+    Attributes:
+        raw: the caller's own objects, never copied and never changed.
+        session_id: whose chat it is, if the caller says; plays no part in what is chosen.
+    """
+
+    raw: tuple[RawMessage, ...] = ()
+    session_id: str | None = None
+
+    @classmethod
+    def from_openai_messages(
+        cls, messages: Sequence[RawMessage] | None, session_id: str | None = None
+    ) -> Conversation:
+        """Take a list as it is; unknown keys, roles and parts stay.
+
+        Raises:
+            ConversationError: it is no list, or something in it is no mapping.
+        """
+        if messages is None:
+            return cls((), session_id)
+        if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+            raise ConversationError(
+                f"messages is {type(messages).__name__}; allowed: a list of message dicts"
+            )
+        others = [] if set(map(type, messages)) <= {dict} else messages
+        for i, message in enumerate(others):
+            if not isinstance(message, Mapping):
+                raise ConversationError(
+                    f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
+                )
+        return cls(tuple(messages), session_id)
+
+    def to_openai_messages(self) -> list[Any]:
+        """The same objects, as a new list."""
+        return list(self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def __iter__(self) -> Iterator[RawMessage]:
+        return iter(self.raw)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Conversation) and list(self.raw) == list(other.raw)
+
+    def __hash__(self) -> int:
+        return hash(len(self.raw))
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.arranging.slots: Atoms as messages to send: stubs for missing results, mended characters, nothing empty.
 
 NO_RESULT = "[no result was recorded for this call]"
@@ -14186,13 +14087,9 @@ class ObserverDesk:
     Args:
         observer: is told; a fault of its own is logged by its class, never raised.
         prices: of models.
-
-    Raises:
-        SettingsError: the observer is none.
     """
 
     def __init__(self, observer: Observer, prices: PriceLookup) -> None:
-        check_ports(observer=observer, prices=prices)
         self.observer = observer
         self._prices = prices
         self._lists = SentLists()
@@ -16552,6 +16449,87 @@ def corrected_by_usage(
 
     reading = read_usage_factor(usage, conversation, replay, count_answer)
     return replace(asked, factor=reading.factor, notes=(*asked.notes, *reading.warnings))
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.arguments: What callers hand to the orchestrator, refused where it cannot be meant.
+
+def check_parts(
+    budget: object,
+    settings: object,
+    token_counter: object,
+    flag_cap: object,
+    embed_timeout: object,
+    label_timeout: object,
+    structure_timeout: object,
+    **ports: object,
+) -> None:
+    """The parts that an orchestrator is made of; None is always allowed, but for the timeouts.
+
+    Args:
+        ports: what others may fill, by the name of its argument.
+
+    Raises:
+        SettingsError: one of them is of the wrong kind.
+    """
+    if budget is not None:
+        require_budget("budget", budget)
+    if settings is not None and not isinstance(settings, Settings):
+        raise SettingsError("settings", settings, "Settings(...), or None")
+    if token_counter is not None:
+        members = ("name", "exact", "count", "count_batch")
+        require_members("token_counter", token_counter, members, "a TokenCounter, or None")
+    if flag_cap is not None:
+        require_whole("flag_cap", flag_cap, "a whole number of tokens, 0 or above, or None")
+    require_seconds("embed_timeout", embed_timeout)
+    require_seconds("label_timeout", label_timeout, or_none=True)
+    require_seconds("structure_timeout", structure_timeout)
+    for name, value in ports.items():
+        what, *port_members = _PORTS[name]
+        if value is not None:
+            require_members(name, value, port_members, f"{what}, or None")
+
+
+_PORTS = {
+    "embedder": ("an Embedder", "name", "dimension", "embed"),
+    "labeller": ("a Labeller", "name", "label"),
+    "summarizer": ("a Summarizer", "name", "summarize"),
+    "summary_store": ("a SummaryStore", "find", "keep"),
+    "entity_extractor": ("an EntityExtractor", "name", "extract"),
+    "stance_judge": ("a StanceJudge", "name", "judge"),
+    "observer": ("an Observer", "observe"),
+    "prices": ("a PriceLookup", "get"),
+    "memory": ("a PipelineMemory", "contents", "chats", "vectors"),
+}
+
+
+def check_request(
+    conversation: object,
+    model_id: object,
+    tools: object,
+    output_reserve: object,
+    policy: object,
+    budget: object,
+) -> None:
+    """The arguments of one request.
+
+    Raises:
+        ConversationError: the chat is no ``Conversation``.
+        SettingsError: another argument is of the wrong kind.
+    """
+    if not isinstance(conversation, Conversation):
+        raise ConversationError(
+            f"conversation is {type(conversation).__name__}; "
+            "allowed: Conversation.from_openai_messages(messages)"
+        )
+    require_text_or_none("model_id", model_id, "the name of a model")
+    require_tools(tools)
+    if output_reserve is not None:
+        allowed = "a whole number of tokens, 0 or above, or None"
+        require_whole("output_reserve", output_reserve, allowed)
+    require_choice("policy", policy, POLICY_NAMES)
+    if budget is not None:
+        require_budget("budget", budget)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -22393,10 +22371,16 @@ class ContextOrchestrator:
             flag_cap,
             embed_timeout,
             label_timeout,
-            summarizer,
-            entity_extractor,
-            stance_judge,
             structure_timeout,
+            prices=prices,
+            memory=memory,
+            embedder=embedder,
+            labeller=labeller,
+            summarizer=summarizer,
+            summary_store=summary_store,
+            observer=observer,
+            entity_extractor=entity_extractor,
+            stance_judge=stance_judge,
         )
         self.budget: Budget = budget if budget is not None else TokenBudget()
         self.settings = settings if settings is not None else Settings()

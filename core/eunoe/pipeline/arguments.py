@@ -23,12 +23,13 @@ def check_parts(
     flag_cap: object,
     embed_timeout: object,
     label_timeout: object,
-    summarizer: object,
-    entity_extractor: object,
-    stance_judge: object,
     structure_timeout: object,
+    **ports: object,
 ) -> None:
-    """The parts that an orchestrator is made of; None is always allowed, but for the timeout.
+    """The parts that an orchestrator is made of; None is always allowed, but for the timeouts.
+
+    Args:
+        ports: what others may fill, by the name of its argument.
 
     Raises:
         SettingsError: one of them is of the wrong kind.
@@ -45,7 +46,10 @@ def check_parts(
     require_seconds("embed_timeout", embed_timeout)
     require_seconds("label_timeout", label_timeout, or_none=True)
     require_seconds("structure_timeout", structure_timeout)
-    check_ports(summarizer=summarizer, entity_extractor=entity_extractor, stance_judge=stance_judge)
+    for name, value in ports.items():
+        what, *port_members = _PORTS[name]
+        if value is not None:
+            require_members(name, value, port_members, f"{what}, or None")
 
 
 _PORTS = {
@@ -59,18 +63,6 @@ _PORTS = {
     "prices": ("a PriceLookup", "get"),
     "memory": ("a PipelineMemory", "contents", "chats", "vectors"),
 }
-
-
-def check_ports(**given: object) -> None:
-    """What others may fill, by the name of its argument; None is always allowed.
-
-    Raises:
-        SettingsError: one of them is of the wrong kind.
-    """
-    for name, value in given.items():
-        what, *members = _PORTS[name]
-        if value is not None:
-            require_members(name, value, members, f"{what}, or None")
 
 
 def check_request(

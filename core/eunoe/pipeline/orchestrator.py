@@ -109,10 +109,16 @@ class ContextOrchestrator:
             flag_cap,
             embed_timeout,
             label_timeout,
-            summarizer,
-            entity_extractor,
-            stance_judge,
             structure_timeout,
+            prices=prices,
+            memory=memory,
+            embedder=embedder,
+            labeller=labeller,
+            summarizer=summarizer,
+            summary_store=summary_store,
+            observer=observer,
+            entity_extractor=entity_extractor,
+            stance_judge=stance_judge,
         )
         self.budget: Budget = budget if budget is not None else TokenBudget()
         self.settings = settings if settings is not None else Settings()

@@ -98,9 +98,8 @@ def test_each_part_of_an_orchestrator_is_checked(name, values):
 
 def test_prices_are_looked_up_in_what_knows_some():
     for prices in (5, "list", len):
-        by = ContextOrchestrator(CostBudget(0.01), prices=prices)
         with pytest.raises(SettingsError, match="allowed: a PriceLookup"):
-            by.process_sync(CHAT, model_id="gpt-4o")
+            ContextOrchestrator(CostBudget(0.01), prices=prices)
     ContextOrchestrator(CostBudget(0.01), prices={}).process_sync(CHAT)
 
 

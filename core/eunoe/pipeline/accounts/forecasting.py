@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from eunoe.domain.budget import Budget
 from eunoe.domain.report import Report
-from eunoe.pipeline.arguments import check_ports
 from eunoe.pipeline.request import Request
 from eunoe.stages.accounting.billing import billed_use
 from eunoe.stages.accounting.entry import account_requests
@@ -25,14 +24,9 @@ from eunoe.stages.counting.message_cost import REPLY_PRIMING
 def allowed_by_price(
     budget: Budget, prices: PriceLookup, model_id: str | None
 ) -> tuple[int, tuple[str, ...]]:
-    """Input tokens that a budget allows for a model, 0 for no limit, and what to warn of.
-
-    Raises:
-        SettingsError: ``prices`` knows no prices.
-    """
+    """Input tokens that a budget allows for a model, 0 for no limit, and what to warn of."""
     if not depends_on_price(budget):
         return affordable_tokens(budget, None), ()
-    check_ports(prices=prices)
     price = prices.get(model_id)
     warnings: tuple[str, ...] = ()
     if price is None:

@@ -18,7 +18,6 @@ from eunoe.domain.ports import Observer
 from eunoe.domain.report import DecisionList, Report
 from eunoe.pipeline.accounts.forecasting import enter_requests
 from eunoe.pipeline.accounts.sent_lists import SentLists, sent_list
-from eunoe.pipeline.arguments import check_ports
 from eunoe.pipeline.arranging.sent_parts import tokens_by_part
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.stages.accounting.forecast import RequestForecast
@@ -58,13 +57,9 @@ class ObserverDesk:
     Args:
         observer: is told; a fault of its own is logged by its class, never raised.
         prices: of models.
-
-    Raises:
-        SettingsError: the observer is none.
     """
 
     def __init__(self, observer: Observer, prices: PriceLookup) -> None:
-        check_ports(observer=observer, prices=prices)
         self.observer = observer
         self._prices = prices
         self._lists = SentLists()

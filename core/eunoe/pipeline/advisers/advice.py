@@ -19,7 +19,6 @@ from eunoe.domain.ports import (
 from eunoe.pipeline.advisers.embedding import HistoryEmbedder
 from eunoe.pipeline.advisers.labelling import HistoryLabeller
 from eunoe.pipeline.advisers.structuring import NamesDesk, StanceDesk, names_desk, stance_desk
-from eunoe.pipeline.arguments import check_ports
 from eunoe.pipeline.chat.memory import ContentEntry
 from eunoe.pipeline.chat.transcript import PipelineMemory, Transcript
 from eunoe.pipeline.summaries.writing import SummaryDesk, SummaryJob
@@ -155,12 +154,7 @@ def make_advisers(
     stance_judge: StanceJudge | None = None,
     structure_timeout: float = 1.0,
 ) -> Advisers:
-    """The advisers of an orchestrator.
-
-    Raises:
-        SettingsError: a time-out is not above 0, or one of them is of the wrong kind.
-    """
-    check_ports(memory=memory, embedder=embedder, labeller=labeller, summary_store=summary_store)
+    """The advisers of an orchestrator, from arguments that were checked."""
     given = (embedder, labeller, summarizer, entity_extractor, stance_judge)
     if all(model is None for model in given):
         return NO_ADVISERS
