@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a67973f07cc7c4f5636fe0480f14d70f883728e944649002e90571de2893a82f
+# sources sha256 8964494a5e46167f303cdf828f4a38195e758d1b95249f8139f5a22f4c01e97f
 
 from __future__ import annotations
 
@@ -13002,9 +13002,10 @@ def stepped_factor(ratio: float, *, slack: float = 0.0) -> float:
         ratio: provider's tokens for each of ours.
         slack: share by which a count may be too low before it is raised.
     """
+    if ratio <= 1.0 + slack:
+        return 1.0
     steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
-    raised = min(CALIBRATION_HIGHEST, max(1.0, steps / _STEPS_OF_ONE))
-    return raised if ratio > 1.0 + slack else 1.0
+    return min(CALIBRATION_HIGHEST, steps / _STEPS_OF_ONE)
 
 
 @dataclass(frozen=True, slots=True)

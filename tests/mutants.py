@@ -656,7 +656,11 @@ MUTANTS = [
     ),
     *mutants_of(
         "stages/counting/calibration",
-        ("a report never lowers a count", "max(1.0, steps /", "max(0.5, steps /"),
+        (
+            "a report never lowers a count",
+            "if ratio <= 1.0 + slack:",
+            "if 1.0 <= ratio <= 1.0 + slack:",
+        ),
     ),
     *mutants_of(
         "stages/flags",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import redis
 
@@ -51,11 +53,13 @@ class Notes:
 
     name = "notes"
 
-    def __init__(self, word="plainly"):
-        self.times, self.word = 0, word
+    def __init__(self, word="plainly", together=None):
+        self.times, self.word, self.together = 0, word, together
 
     def summarize(self, messages, **more):
         self.times += 1
+        if self.together is not None:
+            self.together.wait(10)
         return f"Guests came and went, {self.word}."
 
 
@@ -93,12 +97,15 @@ def test_a_second_worker_shows_the_same_and_asks_no_model(store):
 
 
 def test_of_two_that_write_at_once_one_stays(store):
-    first, second = Notes("said the one"), Notes("said the other")
+    together = threading.Barrier(2)
+    first, second = Notes("said the one", together), Notes("said the other", together)
     one, two = worker(first, store), worker(second, store)
     one.process_sync(chat())
     two.process_sync(chat())
     one.drain()
     two.drain()
-    assert first.times
-    assert second.times
-    assert sent_by(one.process_sync(chat())) == sent_by(two.process_sync(chat()))
+    assert first.times == second.times > 0
+    first.together = second.together = None
+    shown = sent_by(one.process_sync(chat()))
+    assert any("<summary note=" in said(m) for m in shown)
+    assert shown == sent_by(two.process_sync(chat()))

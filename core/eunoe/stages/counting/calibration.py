@@ -199,9 +199,10 @@ def stepped_factor(ratio: float, *, slack: float = 0.0) -> float:
         ratio: provider's tokens for each of ours.
         slack: share by which a count may be too low before it is raised.
     """
+    if ratio <= 1.0 + slack:
+        return 1.0
     steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
-    raised = min(CALIBRATION_HIGHEST, max(1.0, steps / _STEPS_OF_ONE))
-    return raised if ratio > 1.0 + slack else 1.0
+    return min(CALIBRATION_HIGHEST, steps / _STEPS_OF_ONE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,6 +136,18 @@ def test_each_turn_is_summed_up_once():
     assert all(asked[0]["content"].startswith("<summary") for asked in summarizer.asked[1:])
 
 
+@pytest.mark.parametrize("less", [90, 120, 150])
+def test_room_that_comes_and_goes_has_nothing_summed_up_again(less):
+    """As with tools that are sent with every other request: one summary does for both cuts."""
+    summarizer = Echo()
+    by = orchestrator(summarizer)
+    messages = chat(80)
+    for stop in range(4, len(messages), 2):
+        ask(by, messages[:stop])
+        ask(by, messages[:stop], budget=TokenBudget(BUDGET - less))
+    assert len(summarizer.asked) < 8
+
+
 def test_it_is_written_before_the_cut_that_needs_it():
     by = orchestrator(Echo())
     messages, late = chat(80), 0
