@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 8964494a5e46167f303cdf828f4a38195e758d1b95249f8139f5a22f4c01e97f
+# sources sha256 120716cb02a932333c81d4d70e6e0eafe057bb7418289afc72ebef6367210ec2
 
 from __future__ import annotations
 
@@ -1703,10 +1703,12 @@ class OpinionMemory(Generic[Opinion]):
         if found is not None:
             return found[0]
         with self._lock:
-            found = self._old.pop(key, None)
+            found = self._young.get(key)  # another thread may just have moved it here
             if found is None:
-                return None
-            self._keep(key, found)
+                found = self._old.pop(key, None)
+                if found is None:
+                    return None
+                self._keep(key, found)
             return found[0]
 
     def put(self, key: Hashable, value: Opinion, size: int) -> None:
@@ -3849,7 +3851,7 @@ def key_bytes(key: ContentKey) -> bytes:
         case bytes():
             return key
         case (str(role), str(content)):
-            return f"{role}\0{content}".encode("utf-8", "replace")
+            return f"{len(role)} {role}{content}".encode("utf-8", "surrogatepass")
     return marshal.dumps(_given_as(key), _KEY_VERSION)
 
 
@@ -8390,6 +8392,8 @@ class Tier(IntEnum):
 
 
 _TIER_OF = tuple(Tier)
+MOST_COST = 2**40
+"""Tokens of one form at most: sums of millions of them are still whole numbers of 64 bits."""
 
 TIER_FIDELITY: dict[Tier, float] = {
     Tier.VERBATIM: 1.0,
@@ -8434,7 +8438,7 @@ def clean_costs(cost: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
         Shape (n,), tokens, at least 1.
 
     Raises:
-        ValueError: wrong shape, or a count is not finite.
+        ValueError: wrong shape, or a count is not finite or above ``MOST_COST``.
     """
     values = np.asarray(cost)
     if values.ndim != 1 or (size is not None and values.size != size):
@@ -8446,6 +8450,8 @@ def clean_costs(cost: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
         if not np.isfinite(values).all():
             raise ValueError("cost holds a value that is not finite")
         values = np.ceil(values)
+    if values.size and values.max() > MOST_COST:
+        raise ValueError(f"cost holds {values.max():g}, allowed: at most {MOST_COST:g}")
     return np.maximum(values.astype(np.int64), 1)
 
 
@@ -11057,19 +11063,17 @@ def window_coverage(
         missing += weight * (not here)
         if not here:
             absent.add(term)
+    view = _Sight.of(n, start, carried)
     share = index.nearby_share(answer)
-    best_carried = float(share[list(carried)].max(initial=0.0)) if carried else 0.0
-    beyond = np.delete(share[:start], list(carried)) if carried else share[:start]
     cues = answer.profile.cues
     values = answer.values if values is None else values
-    relevant = np.delete(values[:start], list(carried)) if carried else values[:start]
     scale = 1.0 / total if total > 0.0 else 0.0
     return WindowCoverage(
         inside=inside * scale,
         outside=outside * scale,
         missing=missing * scale,
-        best_inside=max(best_carried, float(share[start:].max(initial=0.0))),
-        best_outside=float(beyond.max(initial=0.0)),
+        best_inside=float(share[view.seen].max(initial=0.0)),
+        best_outside=float(share[view.unseen].max(initial=0.0)),
         missing_names=tuple(
             name
             for name in query.entities
@@ -11080,32 +11084,52 @@ def window_coverage(
         recalls=cues & CUE_RECALL != 0,
         follows=cues & CUE_FOLLOW_UP != 0,
         wants=cues & CUE_WANTS != 0,
-        lead=_meaning_lead(index, answer, start),
-        relevant_outside=float(relevant.max(initial=0.0)),
-        relevant_inside=float(values[start:].max(initial=0.0)),
+        lead=_meaning_lead(index, answer, view),
+        relevant_outside=float(values[view.unseen].max(initial=0.0)),
+        relevant_inside=float(values[view.seen].max(initial=0.0)),
         people=answer.profile.people > 0,
-        dated=_dated_before(index, answer, start),
-        whole=cues & CUE_RECALL != 0 and cues & (CUE_ORDER | CUE_SUMMARY) != 0,
+        dated=_dated_before(index, answer, view),
+        whole=_about_the_whole(cues),
     )
 
 
-def _dated_before(index: RelevanceIndex, answer: Relevance, start: int) -> bool:
+class _Sight(NamedTuple):
+    """Which messages are in view and which are not, to index an array of them by."""
+
+    seen: slice | NDArray[np.bool_]
+    unseen: slice | NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, size: int, start: int, carried: Sequence[int]) -> _Sight:
+        if not carried:
+            return cls(slice(start, size), slice(start))
+        seen = np.arange(size) >= start
+        seen[list(carried)] = True
+        return cls(seen, ~seen)
+
+
+def _about_the_whole(cues: int) -> bool:
+    """Whether cues ask for the order of a chat, or for all of it in short."""
+    return cues & CUE_RECALL != 0 and cues & (CUE_ORDER | CUE_SUMMARY) != 0
+
+
+def _dated_before(index: RelevanceIndex, answer: Relevance, view: _Sight) -> bool:
     part = answer.signals.get("date")
     if part is None:
         return False
-    before = float(part[:start].max(initial=0.0))
+    before = float(part[view.unseen].max(initial=0.0))
     least = GATE_NEAR_DAY * index.settings.weights.date
-    return before >= least and before > float(part[start:].max(initial=0.0))
+    return before >= least and before > float(part[view.seen].max(initial=0.0))
 
 
-def _meaning_lead(index: RelevanceIndex, answer: Relevance, start: int) -> float:
+def _meaning_lead(index: RelevanceIndex, answer: Relevance, view: _Sight) -> float:
     part, weight = answer.signals.get("vector"), index.settings.weights.vector
     if part is None or weight <= 0.0:
         return -math.inf
     column = part / weight
-    if not beyond_chance(column)[:start].any():
+    if not beyond_chance(column)[view.unseen].any():
         return -math.inf
-    return float(column[:start].max() - np.max(column[start:], initial=-math.inf))
+    return float(column[view.unseen].max() - np.max(column[view.seen], initial=-math.inf))
 
 
 def _terms_held(
@@ -11125,14 +11149,18 @@ GATE_MOST_WORDS = 72
 def may_open(query: TextAnalysis, *, templated: bool = False) -> bool:
     """Whether the gate can open for this question at all, whatever the chat holds.
 
-    Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus; a statement opens the gate
-    only if it points back, or is short and no program wrote it: the output of a shell names much
-    and wants nothing. False saves the scoring.
+    Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus, but a question about the
+    whole chat may be as long as it likes; a statement opens the gate only if it points back, or is
+    short and no program wrote it: the output of a shell names much and wants nothing. False saves
+    the scoring.
     """
     words = max(query.words, query.length // 3)
     if words <= GATE_NAME_WORDS and not templated:
         return True
-    return words <= GATE_MOST_WORDS and (query.asks or cues_of(query) & CUE_RECALL != 0)
+    cues = cues_of(query)
+    if words > GATE_MOST_WORDS:
+        return _about_the_whole(cues)
+    return query.asks or cues & CUE_RECALL != 0
 
 
 # --------------------------------------------------------------------------------------------------
@@ -17198,7 +17226,9 @@ def _select_all(
         state.add(element)
     rest = [int(elements.start[item + 1]) - 1 for item in np.flatnonzero(allowed)[::-1].tolist()]
     gains = tuple(state.add(element) for element in rest)
-    value = state.value()
+    value = bound = state.value()
+    if not state.is_submodular:  # a part, or another order, may be worth more
+        bound = max(value, float(candidates.relevance[~candidates.barred].sum()))
     best = best_tiers(elements, [*given, *rest])
     shown = list(best.values())
     return Selection(
@@ -17207,7 +17237,7 @@ def _select_all(
         order=tuple(elements.item[rest].tolist()) if rest else (),
         gains=gains,
         cost=int(elements.cost[shown].sum()) if shown else 0,
-        certificate=certify(value, value),
+        certificate=certify(value, bound),
         warnings=candidates.warnings,
     )
 

@@ -1058,11 +1058,16 @@ MUTANTS = [
             "and self.relevant_outside >= GATE_RELEVANCE_LEAD * self.relevant_inside",
             "",
         ),
+        (
+            "a whole chat is asked for at length",
+            "return _about_the_whole(cues)\n",
+            "return False\n",
+        ),
         ("half relevant at least", "and self.relevant_outside >= GATE_RELEVANT\n", "\n"),
         (
             "what is carried is in view",
-            "np.delete(values[:start], list(carried)) if carried else",
-            "",
+            "seen[list(carried)] = True\n",
+            "pass\n",
         ),
     ),
     *mutants_of(

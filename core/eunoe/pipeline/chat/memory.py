@@ -194,7 +194,7 @@ def key_bytes(key: ContentKey) -> bytes:
         case bytes():
             return key
         case (str(role), str(content)):
-            return f"{role}\0{content}".encode("utf-8", "replace")
+            return f"{len(role)} {role}{content}".encode("utf-8", "surrogatepass")
     return marshal.dumps(_given_as(key), _KEY_VERSION)
 
 

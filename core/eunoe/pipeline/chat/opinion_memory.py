@@ -31,10 +31,12 @@ class OpinionMemory(Generic[Opinion]):
         if found is not None:
             return found[0]
         with self._lock:
-            found = self._old.pop(key, None)
+            found = self._young.get(key)  # another thread may just have moved it here
             if found is None:
-                return None
-            self._keep(key, found)
+                found = self._old.pop(key, None)
+                if found is None:
+                    return None
+                self._keep(key, found)
             return found[0]
 
     def put(self, key: Hashable, value: Opinion, size: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,19 +215,17 @@ def window_coverage(
         missing += weight * (not here)
         if not here:
             absent.add(term)
+    view = _Sight.of(n, start, carried)
     share = index.nearby_share(answer)
-    best_carried = float(share[list(carried)].max(initial=0.0)) if carried else 0.0
-    beyond = np.delete(share[:start], list(carried)) if carried else share[:start]
     cues = answer.profile.cues
     values = answer.values if values is None else values
-    relevant = np.delete(values[:start], list(carried)) if carried else values[:start]
     scale = 1.0 / total if total > 0.0 else 0.0
     return WindowCoverage(
         inside=inside * scale,
         outside=outside * scale,
         missing=missing * scale,
-        best_inside=max(best_carried, float(share[start:].max(initial=0.0))),
-        best_outside=float(beyond.max(initial=0.0)),
+        best_inside=float(share[view.seen].max(initial=0.0)),
+        best_outside=float(share[view.unseen].max(initial=0.0)),
         missing_names=tuple(
             name
             for name in query.entities
@@ -237,32 +236,52 @@ def window_coverage(
         recalls=cues & CUE_RECALL != 0,
         follows=cues & CUE_FOLLOW_UP != 0,
         wants=cues & CUE_WANTS != 0,
-        lead=_meaning_lead(index, answer, start),
-        relevant_outside=float(relevant.max(initial=0.0)),
-        relevant_inside=float(values[start:].max(initial=0.0)),
+        lead=_meaning_lead(index, answer, view),
+        relevant_outside=float(values[view.unseen].max(initial=0.0)),
+        relevant_inside=float(values[view.seen].max(initial=0.0)),
         people=answer.profile.people > 0,
-        dated=_dated_before(index, answer, start),
-        whole=cues & CUE_RECALL != 0 and cues & (CUE_ORDER | CUE_SUMMARY) != 0,
+        dated=_dated_before(index, answer, view),
+        whole=_about_the_whole(cues),
     )
 
 
-def _dated_before(index: RelevanceIndex, answer: Relevance, start: int) -> bool:
+class _Sight(NamedTuple):
+    """Which messages are in view and which are not, to index an array of them by."""
+
+    seen: slice | NDArray[np.bool_]
+    unseen: slice | NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, size: int, start: int, carried: Sequence[int]) -> _Sight:
+        if not carried:
+            return cls(slice(start, size), slice(start))
+        seen = np.arange(size) >= start
+        seen[list(carried)] = True
+        return cls(seen, ~seen)
+
+
+def _about_the_whole(cues: int) -> bool:
+    """Whether cues ask for the order of a chat, or for all of it in short."""
+    return cues & CUE_RECALL != 0 and cues & (CUE_ORDER | CUE_SUMMARY) != 0
+
+
+def _dated_before(index: RelevanceIndex, answer: Relevance, view: _Sight) -> bool:
     part = answer.signals.get("date")
     if part is None:
         return False
-    before = float(part[:start].max(initial=0.0))
+    before = float(part[view.unseen].max(initial=0.0))
     least = GATE_NEAR_DAY * index.settings.weights.date
-    return before >= least and before > float(part[start:].max(initial=0.0))
+    return before >= least and before > float(part[view.seen].max(initial=0.0))
 
 
-def _meaning_lead(index: RelevanceIndex, answer: Relevance, start: int) -> float:
+def _meaning_lead(index: RelevanceIndex, answer: Relevance, view: _Sight) -> float:
     part, weight = answer.signals.get("vector"), index.settings.weights.vector
     if part is None or weight <= 0.0:
         return -math.inf
     column = part / weight
-    if not beyond_chance(column)[:start].any():
+    if not beyond_chance(column)[view.unseen].any():
         return -math.inf
-    return float(column[:start].max() - np.max(column[start:], initial=-math.inf))
+    return float(column[view.unseen].max() - np.max(column[view.seen], initial=-math.inf))
 
 
 def _terms_held(
@@ -282,11 +301,15 @@ GATE_MOST_WORDS = 72
 def may_open(query: TextAnalysis, *, templated: bool = False) -> bool:
     """Whether the gate can open for this question at all, whatever the chat holds.
 
-    Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus; a statement opens the gate
-    only if it points back, or is short and no program wrote it: the output of a shell names much
-    and wants nothing. False saves the scoring.
+    Past ``GATE_MOST_WORDS`` words no coverage makes up for the surplus, but a question about the
+    whole chat may be as long as it likes; a statement opens the gate only if it points back, or is
+    short and no program wrote it: the output of a shell names much and wants nothing. False saves
+    the scoring.
     """
     words = max(query.words, query.length // 3)
     if words <= GATE_NAME_WORDS and not templated:
         return True
-    return words <= GATE_MOST_WORDS and (query.asks or cues_of(query) & CUE_RECALL != 0)
+    cues = cues_of(query)
+    if words > GATE_MOST_WORDS:
+        return _about_the_whole(cues)
+    return query.asks or cues & CUE_RECALL != 0

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from eunoe.stages.selection.candidates import SelectionCandidates
+from eunoe.stages.selection.certificate import certify
 from eunoe.stages.selection.selecting import Selection
 from eunoe.stages.selection.strategies import GreedyByWeightAlgorithm, SelectionAlgorithm
 from eunoe.stages.selection.tiers import Tier
@@ -65,7 +66,8 @@ class PrefixCacheOptimizedAlgorithm:
             score = self._score(candidates, locked, free)
             if score >= best_score:
                 best, best_score = locked, score
-        return best
+        bound = free.certificate.upper_bound  # a locked problem's own would leave out the others
+        return replace(best, certificate=certify(best.certificate.value, bound))
 
     def _score(self, candidates: SelectionCandidates, choice: Selection, free: Selection) -> float:
         """Worth relative to the free choice, less the price of what is read anew."""

@@ -241,7 +241,9 @@ def _select_all(
         state.add(element)
     rest = [int(elements.start[item + 1]) - 1 for item in np.flatnonzero(allowed)[::-1].tolist()]
     gains = tuple(state.add(element) for element in rest)
-    value = state.value()
+    value = bound = state.value()
+    if not state.is_submodular:  # a part, or another order, may be worth more
+        bound = max(value, float(candidates.relevance[~candidates.barred].sum()))
     best = best_tiers(elements, [*given, *rest])
     shown = list(best.values())
     return Selection(
@@ -250,6 +252,6 @@ def _select_all(
         order=tuple(elements.item[rest].tolist()) if rest else (),
         gains=gains,
         cost=int(elements.cost[shown].sum()) if shown else 0,
-        certificate=certify(value, value),
+        certificate=certify(value, bound),
         warnings=candidates.warnings,
     )

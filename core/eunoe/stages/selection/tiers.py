@@ -24,6 +24,8 @@ class Tier(IntEnum):
 
 
 _TIER_OF = tuple(Tier)
+MOST_COST = 2**40
+"""Tokens of one form at most: sums of millions of them are still whole numbers of 64 bits."""
 
 TIER_FIDELITY: dict[Tier, float] = {
     Tier.VERBATIM: 1.0,
@@ -68,7 +70,7 @@ def clean_costs(cost: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
         Shape (n,), tokens, at least 1.
 
     Raises:
-        ValueError: wrong shape, or a count is not finite.
+        ValueError: wrong shape, or a count is not finite or above ``MOST_COST``.
     """
     values = np.asarray(cost)
     if values.ndim != 1 or (size is not None and values.size != size):
@@ -80,6 +82,8 @@ def clean_costs(cost: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
         if not np.isfinite(values).all():
             raise ValueError("cost holds a value that is not finite")
         values = np.ceil(values)
+    if values.size and values.max() > MOST_COST:
+        raise ValueError(f"cost holds {values.max():g}, allowed: at most {MOST_COST:g}")
     return np.maximum(values.astype(np.int64), 1)
 
 

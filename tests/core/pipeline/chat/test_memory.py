@@ -82,10 +82,14 @@ def test_keys_tell_contents_apart_and_are_the_same_as_bytes_everywhere():
         {"role": "x"},
         {1: "x"},
         {True: "x"},
+        user("half \ud83d"),
+        user("half ?"),
+        {"role": "user\0", "content": "x"},
+        {"role": "user", "content": "\0x"},
     ]
     keys = [content_key(m) for m in messages]
     assert len(set(map(repr, keys))) == len(set(map(key_bytes, keys))) == len(messages)
-    assert key_bytes(content_key(user("x"))) == b"user\0x"
+    assert key_bytes(content_key(user("x"))) == b"4 userx"
     assert content_key(result("a", "x")) == tuple(result("a", "x").items())
 
 

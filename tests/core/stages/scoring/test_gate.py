@@ -82,6 +82,14 @@ def test_a_question_about_the_whole_chat_opens_it_whatever_is_in_view():
     assert not cover("Summarise what we said about trains").open  # nothing was
 
 
+def test_it_may_be_as_long_as_it_likes():
+    long = analyse_text(ORDER.format("I brought up") + " Please mind." * 60, role="user")
+    assert long.words > 100
+    assert may_open(long)
+    assert may_open(long, templated=True)
+    assert not may_open(analyse_text("What of the dog? " * 30, role="user"))
+
+
 def test_everything_in_view_never_opens():
     assert not cover("What is the name of my dog?", start=0).open
 
@@ -96,9 +104,13 @@ def test_shares():
 
 @pytest.mark.property
 @settings(max_examples=60)
-@given(st.lists(st.sampled_from("dog Rex? what ops/deploy_prod.sh earlier we said ok".split())))
-def test_what_may_not_open_never_does(words):
-    text = " ".join(words)
+@given(
+    st.lists(st.sampled_from("dog Rex? what ops/deploy_prod.sh earlier we said ok".split())),
+    st.sampled_from(["", ORDER.format("I brought up")]),
+    st.integers(0, 90),
+)
+def test_what_may_not_open_never_does(words, asked, padding):
+    text = " ".join([*words, asked, "garden " * padding])
     assert may_open(analyse_text(text, role="user")) or not cover(text).open
 
 
@@ -239,6 +251,7 @@ def test_adjusted_relevance_counts_where_it_is_given():
     values[0] = 0.8
     assert window_coverage(index, asked, 4, values=values).relevant_outside == 0.8
     assert window_coverage(index, asked, 4, values=values, carried=[0]).relevant_outside == 0.0
+    assert window_coverage(index, asked, 4, values=values, carried=[0]).relevant_inside == 0.8
     assert window_coverage(index, asked, 0, values=values).relevant_inside == 0.8
 
 

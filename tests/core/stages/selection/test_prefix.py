@@ -76,6 +76,9 @@ def test_the_cache_is_hit_where_greedy_alone_would_miss_it():
     choice = PrefixCacheOptimizedAlgorithm().select(turns)
     assert choice.chosen == (0, 2, 3, 4)
     assert cached_tokens(turns, choice) == 30
+    # the bound is of the choice that was free to break the prefix
+    assert choice.certificate.upper_bound == free.certificate.upper_bound
+    assert choice.certificate.value < choice.certificate.upper_bound
 
 
 def test_a_prefix_that_costs_too_much_worth_is_given_up():

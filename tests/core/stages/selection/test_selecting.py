@@ -153,6 +153,15 @@ def test_copies_are_not_chosen_twice_when_something_else_is_there():
     assert select_items(pool, beta=0.7, objective="mig").chosen == (1, 2)
 
 
+def test_where_all_fit_a_part_may_still_be_worth_more_by_the_seeds_rule():
+    rows = SparseSimilarity.of([0, 1, 2], [1, 0], [1.0, 1.0])
+    pool = SelectionCandidates.of([1.0, 0.1], [5, 5], 10, similarity=rows)
+    choice = select_items(pool, beta=0.7, objective="mig")
+    assert choice.chosen == (0, 1)
+    assert choice.certificate.value < 1.0 <= choice.certificate.upper_bound
+    assert select_items(pool, beta=0.7).certificate.ratio == 1.0
+
+
 def test_all_items_alike_and_forced():
     rows = SparseSimilarity.of([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], np.ones(6))
     choice = choose([1.0] * 3, [5] * 3, 15, similarity=rows, forced=[True] * 3)

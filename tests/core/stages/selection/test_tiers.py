@@ -80,7 +80,7 @@ def test_costs_are_whole_and_at_least_1(given, expected):
     assert clean_costs(given).tolist() == expected
 
 
-@pytest.mark.parametrize("given", [[[1]], 3, [float("inf")], [float("nan")]])
+@pytest.mark.parametrize("given", [[[1]], 3, [float("inf")], [float("nan")], [1e19], [2**62]])
 def test_costs_that_are_none(given):
     with pytest.raises(ValueError, match="cost h"):
         clean_costs(given)
