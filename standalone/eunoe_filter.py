@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 120716cb02a932333c81d4d70e6e0eafe057bb7418289afc72ebef6367210ec2
+# sources sha256 8a2809f19215f2fb18c6a776c1f7d2f786047585cfb8f1af3f52e8d96e7139d7
 
 from __future__ import annotations
 
@@ -643,16 +643,16 @@ logger.addHandler(logging.NullHandler())
 _FRAMES_LOGGED = 4
 
 
-def log_fault(error: BaseException, what: str, then: str) -> None:
+def log_fault(error: BaseException, then: str, what: str = "") -> None:
     """One line on a fault, without the error's own words: they may quote a message.
 
     Args:
-        what: happened, such as "failed (KeyError)".
         then: what becomes of the request.
+        what: happened; ``fault_name`` of the error where it is left out.
     """
     frames = reversed(traceback.extract_tb(error.__traceback__)[-_FRAMES_LOGGED:])
     where = ", ".join(f"{frame.name}:{frame.lineno}" for frame in frames)
-    logger.warning("eunoe %s in %s; %s", what, where, then)
+    logger.warning("eunoe %s in %s; %s", what or fault_name(error), where, then)
 
 
 def fault_name(error: BaseException) -> str:
@@ -1675,6 +1675,16 @@ class Settings:
             )
 
 
+def require_settings(value: object) -> None:
+    """Refuse what are no settings; None is allowed.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if value is not None and not isinstance(value, Settings):
+        raise SettingsError("settings", value, "Settings(...), or None")
+
+
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.chat.opinion_memory: What models said of texts, remembered by content: vectors of messages, labels to questions.
 
@@ -1868,12 +1878,10 @@ def read_flags(text: str) -> FlagReading | None:
 
 def _flag_value(name: str, value: str | None) -> tuple[dict[str, Any], str]:
     """-> the change to ``Flags``, and what is wrong with the value."""
+    shown = _shown_flag(name, value or "")
     if name in _SWITCHES:
         if value is not None and value.lower() not in _YES + _NO:
-            return (
-                {},
-                f"!{name}={_shown_value(value)}: it is a switch; allowed: nothing, true or false",
-            )
+            return {}, f"{shown}: it is a switch; allowed: nothing, true or false"
         on = value is None or value.lower() in _YES
         if name == "norecall":
             return ({"recall": False} if on else {}), ""
@@ -1884,20 +1892,19 @@ def _flag_value(name: str, value: str | None) -> tuple[dict[str, Any], str]:
         low, high = _COUNTS[name]
         sound = value.isascii() and value.isdigit() and len(value) <= _LONGEST_NUMBER
         if not sound or not low <= int(value) <= high:
-            return (
-                {},
-                f"!{name}={_shown_value(value)}: allowed are whole numbers from {low} to {high}",
-            )
+            return {}, f"{shown}: allowed are whole numbers from {low} to {high}"
         return {name: int(value)}, ""
     if name in _FACTORS:
         return _flag_factor(name, value)
     if name == "policy" and value not in FLAG_POLICIES:
-        return {}, f"!policy={_shown_value(value)}: allowed are {', '.join(FLAG_POLICIES)}"
+        return {}, f"{shown}: allowed are {', '.join(FLAG_POLICIES)}"
     return {name: value}, ""
 
 
-def _shown_value(value: str) -> str:
-    return value if len(value) <= _LONGEST_NUMBER else value[:_LONGEST_NUMBER] + "…"
+def _shown_flag(name: str, value: str) -> str:
+    """A flag as it was written, a long value cut."""
+    rest = "…" if len(value) > _LONGEST_NUMBER else ""
+    return f"!{name}={value[:_LONGEST_NUMBER]}{rest}"
 
 
 def _flag_factor(name: str, value: str) -> tuple[dict[str, Any], str]:
@@ -1907,10 +1914,8 @@ def _flag_factor(name: str, value: str) -> tuple[dict[str, Any], str]:
     except ValueError:
         number = float("nan")
     if not smallest <= number <= largest:
-        return (
-            {},
-            f"!{name}={_shown_value(value)}: allowed are numbers from {smallest:g} to {largest:g}",
-        )
+        shown = _shown_flag(name, value)
+        return {}, f"{shown}: allowed are numbers from {smallest:g} to {largest:g}"
     return {name: number}, ""
 
 
@@ -7110,8 +7115,7 @@ class PipelineMemory:
     def accounted_bytes(self) -> int:
         """What is remembered of messages and chats, as it is estimated for the bound."""
         with self._lock:
-            contents = list(self._contents.values())
-        return sum(c.accounted_bytes for c in contents) + self.chats.accounted_bytes
+            return self._content_size() + self.chats.accounted_bytes
 
 
 _PROCESS_MEMORY = PipelineMemory()
@@ -12851,7 +12855,7 @@ CALIBRATION_LOWEST, CALIBRATION_HIGHEST = 0.5, 2.0
 CALIBRATION_SMALLEST_PROMPT = 64
 CALIBRATION_WINDOW = 9
 # A factor that moved a little with every report would move the cut, and cost the prompt cache.
-_STEPS_OF_ONE = 20
+FACTOR_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13032,8 +13036,8 @@ def stepped_factor(ratio: float, *, slack: float = 0.0) -> float:
     """
     if ratio <= 1.0 + slack:
         return 1.0
-    steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
-    return min(CALIBRATION_HIGHEST, steps / _STEPS_OF_ONE)
+    steps = math.ceil(round(ratio * FACTOR_STEPS, 6))
+    return min(CALIBRATION_HIGHEST, steps / FACTOR_STEPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -13901,7 +13905,7 @@ def shortened_raw(raw: Mapping[str, Any], text: str, fate: Fate) -> dict[str, An
 # eunoe.pipeline.usage_factor: How far our count of the last request was off, from what the provider reported of it.
 
 COUNTED_KEY = "eunoe_counted"
-_STEP = 0.05
+_STEP = 1 / FACTOR_STEPS
 _LEAST_ANSWER = 16
 _NEAR = 1.1
 
@@ -16503,8 +16507,7 @@ def check_parts(
     """
     if budget is not None:
         require_budget("budget", budget)
-    if settings is not None and not isinstance(settings, Settings):
-        raise SettingsError("settings", settings, "Settings(...), or None")
+    require_settings(settings)
     if token_counter is not None:
         members = ("name", "exact", "count", "count_batch")
         require_members("token_counter", token_counter, members, "a TokenCounter, or None")
@@ -21647,9 +21650,7 @@ def halved(request: Request, view: View, recalled: Choice, halvings: int) -> Cho
             left, taken = left - size, taken + size
     part = "part of what was recalled" if kept else "what was recalled"
     view.recall_reason = f"{part} had to make room for the running turn"
-    return (
-        Choice(atoms=tuple(sorted(kept, key=lambda a: a.first)), tokens=taken) if kept else Choice()
-    )
+    return Choice(atoms=tuple(sorted(kept, key=first_place)), tokens=taken) if kept else Choice()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -21876,7 +21877,7 @@ def relevance_view(request: Request) -> View:
     view.ranked = True
     systems = request.systems_before(request.turn_start)
     if quoted:
-        view.quoted = sorted([*choice.in_block(), *forced], key=lambda a: a.first)
+        view.quoted = sorted([*choice.in_block(), *forced], key=first_place)
         view.in_place = systems
     else:
         view.quoted = [e.atom for e in choice.excerpts]
@@ -21907,7 +21908,7 @@ def preset_view(request: Request, name: str) -> View:
     view.recall_reason, view.gists = plan.reason, dict(plan.gists)
     systems = request.systems_before(request.turn_start)
     if in_block:
-        view.quoted = sorted([*atoms, *forced], key=lambda a: a.first)
+        view.quoted = sorted([*atoms, *forced], key=first_place)
         view.in_place = systems
     else:
         view.in_place = sorted([*systems, *atoms, *forced], key=place_in_list)
@@ -22459,9 +22460,9 @@ class ContextOrchestrator:
         if deadline is not None:
             require_number("deadline", deadline, "seconds, 0 or above, or None")
         given_up = threading.Event()
-        loop, timer = asyncio.get_running_loop(), None
-        if deadline is not None and deadline > 0:
-            timer = loop.call_later(deadline, given_up.set)
+        timer = None
+        if deadline:
+            timer = asyncio.get_running_loop().call_later(deadline, given_up.set)
         elif deadline is not None:
             given_up.set()
         work = asyncio.to_thread(
@@ -22530,8 +22531,8 @@ class ContextOrchestrator:
         """
         name = self.settings.policy if policy is None else policy
         check_request(conversation, model_id, tools, output_reserve, name, budget)
-        watched = learn and self._desk is not None
-        if clock is None and watched:
+        desk = self._desk if learn else None
+        if clock is None and desk is not None:
             clock = StageClock()
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         cap = self.budget if budget is None else budget
@@ -22552,8 +22553,8 @@ class ContextOrchestrator:
             asked = corrected_by_usage(conversation, asked, usage, self._memory, self._choose)
             asked.mark("correcting")
         result = self._choose(conversation, asked, learn=learn)
-        if watched and self._desk is not None and clock is not None:
-            self._desk.tell(
+        if desk is not None and clock is not None:
+            desk.tell(
                 result,
                 conversation.raw,
                 tools=tools,
@@ -24869,7 +24870,7 @@ async def _report_failure(
     what = fault_name(error)
     if isinstance(error, TimeoutError):
         what = f"took over {valves.deadline_seconds:g} s"
-    log_fault(error, what, "the chat goes through unchanged")
+    log_fault(error, "the chat goes through unchanged", what)
     if valves.show_status:
         await _emit_event(emitter, status_event(f"eunoe {what}: sent as it is"))
     return what

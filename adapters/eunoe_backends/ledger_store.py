@@ -16,6 +16,8 @@ from eunoe.domain.log import logger
 from eunoe.stages.accounting import Ledger
 from eunoe_backends.price_sources import write_whole
 
+COMPACTED_KEY = "compacted_bytes"
+"""In the first line of a file that was summed up: how large it was then."""
 _HEADER_BYTES = 200
 
 
@@ -149,14 +151,14 @@ class JsonLinesLedgerStore:
         first = os.read(handle, _HEADER_BYTES).partition(b"\n")[0]
         left = 0
         with suppress(ValueError, TypeError, KeyError):
-            left = int(json.loads(first)["compacted_bytes"])
+            left = int(json.loads(first)[COMPACTED_KEY])
         return size > 2 * left
 
     def _compact(self) -> None:
         """Write the file anew, a line for each chat. Only under the lock."""
         lines = [_ledger_line(chat, ledger) for chat, ledger in self.chats().items()]
         size = sum(map(len, lines))
-        header = json.dumps({"compacted_bytes": size}) + "\n"
+        header = json.dumps({COMPACTED_KEY: size}) + "\n"
         place = self.path.resolve()  # a link stays a link
         mode = stat.S_IMODE(place.stat().st_mode)
         write_whole(place, header + "".join(lines))

@@ -15,7 +15,6 @@ PROVIDERS = (
     "permissive",
 )
 
-_LAST_PORT = 65_535
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 """Addresses that only this machine reaches."""
 
@@ -43,7 +42,9 @@ def port(text: str) -> int:
     Raises:
         ArgumentTypeError: it is something else.
     """
-    if not (text.isascii() and text.isdigit() and int(text[:9]) <= _LAST_PORT):
+    from eunoe_web.serving import LAST_PORT
+
+    if not (text.isascii() and text.isdigit() and int(text[:9]) <= LAST_PORT):
         raise argparse.ArgumentTypeError(f"{text!r} is no port; write a number from 0 to 65535")
     return int(text)
 

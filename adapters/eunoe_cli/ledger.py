@@ -96,9 +96,11 @@ def _read(options: argparse.Namespace) -> tuple[Mapping[str, Ledger], Ledger]:
 
 def _says_something(place: Path) -> bool:
     """Whether a file holds more than blank lines and what a store writes at its head."""
+    from eunoe_backends.ledger_store import COMPACTED_KEY
+
     with place.open(encoding="utf-8", errors="replace") as file:
         lines = (line.strip() for line in file)
-        return any(line and not line.startswith('{"compacted_bytes"') for line in lines)
+        return any(line and not line.startswith(f'{{"{COMPACTED_KEY}"') for line in lines)
 
 
 def _row(name: str, ledger: Ledger) -> list[str]:

@@ -290,7 +290,7 @@ async def _report_failure(
     what = fault_name(error)
     if isinstance(error, TimeoutError):
         what = f"took over {valves.deadline_seconds:g} s"
-    log_fault(error, what, "the chat goes through unchanged")
+    log_fault(error, "the chat goes through unchanged", what)
     if valves.show_status:
         await _emit_event(emitter, status_event(f"eunoe {what}: sent as it is"))
     return what

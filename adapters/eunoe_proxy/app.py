@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Unpack
 
 from eunoe.domain.errors import BudgetError
-from eunoe.domain.log import fault_name, log_fault, logger
+from eunoe.domain.log import log_fault, logger
 from eunoe.domain.ports import Embedder, EntityExtractor, Observer, Summarizer
 from eunoe_proxy.accounts import EnteredAnswer, LedgerKeeper, ProxyAccounts
 from eunoe_proxy.fitting import DEADLINE, FAULT, TOO_LARGE, ChatFitter, Fitted, untouched
@@ -126,7 +126,7 @@ class ProxyApp:
                 self.metrics.count_failure("client_left")
             except Exception as error:
                 self.metrics.count_failure("fault")
-                log_fault(error, fault_name(error), "the request ends")
+                log_fault(error, "the request ends")
                 if not began:
                     message = "eunoe proxy: a fault of the proxy; its log says where"
                     await send_error(send, 500, message, "internal_error")

@@ -16,7 +16,7 @@ from typing import Any
 from eunoe.domain.budget import TokenBudget
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.errors import BudgetError
-from eunoe.domain.log import fault_name, log_fault, logger
+from eunoe.domain.log import log_fault, logger
 from eunoe.domain.ports import Embedder, EntityExtractor, Summarizer
 from eunoe.domain.report import Report
 from eunoe.domain.settings import Settings
@@ -134,7 +134,7 @@ class ChatFitter:
             logger.warning("eunoe took over %g s; the request goes through unchanged", seconds)
             return untouched(data, DEADLINE)
         except Exception as error:
-            log_fault(error, fault_name(error), "the request goes through unchanged")
+            log_fault(error, "the request goes through unchanged")
             return untouched(data, FAULT)
         finally:
             timer.cancel()
@@ -151,7 +151,7 @@ class ChatFitter:
         try:
             await self._fit(data, Wishes(max_tokens=_WARM_TOKENS), unknown, threading.Event())
         except Exception as error:  # the first request finds out by itself
-            log_fault(error, fault_name(error), "so may the first request")
+            log_fault(error, "so may the first request")
 
     def _followed(
         self, body: ChatBody, wishes: Wishes, result: OrchestratorResult

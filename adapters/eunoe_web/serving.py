@@ -14,7 +14,7 @@ from eunoe.domain.errors import BackendError
 from eunoe_web.asgi import Application
 
 _BACKLOG = 2048
-_LAST_PORT = 65_535
+LAST_PORT = 65_535
 
 
 def serve(
@@ -88,8 +88,8 @@ def listening_socket(host: str, port: int) -> socket.socket:
     Raises:
         OSError: the address cannot be had.
     """
-    if not 0 <= port <= _LAST_PORT:
-        raise OSError(f"port is {port}; allowed: 0 to {_LAST_PORT}")
+    if not 0 <= port <= LAST_PORT:
+        raise OSError(f"port is {port}; allowed: 0 to {LAST_PORT}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:

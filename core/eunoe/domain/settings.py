@@ -136,3 +136,13 @@ class Settings:
             raise SettingsError(
                 "low_water", self.low_water, f"below high_water {self.high_water:g}"
             )
+
+
+def require_settings(value: object) -> None:
+    """Refuse what are no settings; None is allowed.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if value is not None and not isinstance(value, Settings):
+        raise SettingsError("settings", value, "Settings(...), or None")

@@ -12,8 +12,8 @@ from eunoe.domain.checking import (
     require_whole,
 )
 from eunoe.domain.conversation import Conversation
-from eunoe.domain.errors import ConversationError, SettingsError
-from eunoe.domain.settings import POLICY_NAMES, Settings
+from eunoe.domain.errors import ConversationError
+from eunoe.domain.settings import POLICY_NAMES, require_settings
 
 
 def check_parts(
@@ -36,8 +36,7 @@ def check_parts(
     """
     if budget is not None:
         require_budget("budget", budget)
-    if settings is not None and not isinstance(settings, Settings):
-        raise SettingsError("settings", settings, "Settings(...), or None")
+    require_settings(settings)
     if token_counter is not None:
         members = ("name", "exact", "count", "count_batch")
         require_members("token_counter", token_counter, members, "a TokenCounter, or None")

@@ -7,10 +7,9 @@ from typing import Any
 
 from eunoe.domain.checking import require_text_or_none, require_tools, require_whole
 from eunoe.domain.conversation import Conversation
-from eunoe.domain.errors import SettingsError
 from eunoe.domain.profile import profile_of, refuses_prefill
 from eunoe.domain.report import Violation
-from eunoe.domain.settings import Settings
+from eunoe.domain.settings import Settings, require_settings
 from eunoe.stages.counting.message_cost import REPLY_PRIMING, count_messages_batch, count_tools
 from eunoe.stages.counting.tokenizer import model_counter
 from eunoe.stages.own_servers import check_own_servers
@@ -48,8 +47,7 @@ def lint(
         require_whole("budget", budget, "a whole number of tokens, 0 (no limit) or above")
     require_tools(tools)
     require_text_or_none("model_id", model_id, "the name of a model")
-    if settings is not None and not isinstance(settings, Settings):
-        raise SettingsError("settings", settings, "Settings(...), or None")
+    require_settings(settings)
     messages = Conversation.from_openai_messages(messages).raw
     read = [read_message(m) for m in messages]
     rules = profile_of(model_id, profile)

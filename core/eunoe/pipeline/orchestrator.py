@@ -166,9 +166,9 @@ class ContextOrchestrator:
         if deadline is not None:
             require_number("deadline", deadline, "seconds, 0 or above, or None")
         given_up = threading.Event()
-        loop, timer = asyncio.get_running_loop(), None
-        if deadline is not None and deadline > 0:
-            timer = loop.call_later(deadline, given_up.set)
+        timer = None
+        if deadline:
+            timer = asyncio.get_running_loop().call_later(deadline, given_up.set)
         elif deadline is not None:
             given_up.set()
         work = asyncio.to_thread(
@@ -237,8 +237,8 @@ class ContextOrchestrator:
         """
         name = self.settings.policy if policy is None else policy
         check_request(conversation, model_id, tools, output_reserve, name, budget)
-        watched = learn and self._desk is not None
-        if clock is None and watched:
+        desk = self._desk if learn else None
+        if clock is None and desk is not None:
             clock = StageClock()
         counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
         cap = self.budget if budget is None else budget
@@ -259,8 +259,8 @@ class ContextOrchestrator:
             asked = corrected_by_usage(conversation, asked, usage, self._memory, self._choose)
             asked.mark("correcting")
         result = self._choose(conversation, asked, learn=learn)
-        if watched and self._desk is not None and clock is not None:
-            self._desk.tell(
+        if desk is not None and clock is not None:
+            desk.tell(
                 result,
                 conversation.raw,
                 tools=tools,

@@ -18,6 +18,7 @@ from eunoe.domain.errors import BudgetError
 from eunoe.stages.accounting.billing import context_tokens
 from eunoe.stages.counting.calibration import (
     CALIBRATION_HIGHEST,
+    FACTOR_STEPS,
     Calibration,
     Usage,
     read_usage,
@@ -25,7 +26,7 @@ from eunoe.stages.counting.calibration import (
 )
 
 COUNTED_KEY = "eunoe_counted"
-_STEP = 0.05
+_STEP = 1 / FACTOR_STEPS
 _LEAST_ANSWER = 16
 _NEAR = 1.1
 

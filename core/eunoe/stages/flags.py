@@ -71,12 +71,10 @@ def read_flags(text: str) -> FlagReading | None:
 
 def _flag_value(name: str, value: str | None) -> tuple[dict[str, Any], str]:
     """-> the change to ``Flags``, and what is wrong with the value."""
+    shown = _shown_flag(name, value or "")
     if name in _SWITCHES:
         if value is not None and value.lower() not in _YES + _NO:
-            return (
-                {},
-                f"!{name}={_shown_value(value)}: it is a switch; allowed: nothing, true or false",
-            )
+            return {}, f"{shown}: it is a switch; allowed: nothing, true or false"
         on = value is None or value.lower() in _YES
         if name == "norecall":
             return ({"recall": False} if on else {}), ""
@@ -87,20 +85,19 @@ def _flag_value(name: str, value: str | None) -> tuple[dict[str, Any], str]:
         low, high = _COUNTS[name]
         sound = value.isascii() and value.isdigit() and len(value) <= _LONGEST_NUMBER
         if not sound or not low <= int(value) <= high:
-            return (
-                {},
-                f"!{name}={_shown_value(value)}: allowed are whole numbers from {low} to {high}",
-            )
+            return {}, f"{shown}: allowed are whole numbers from {low} to {high}"
         return {name: int(value)}, ""
     if name in _FACTORS:
         return _flag_factor(name, value)
     if name == "policy" and value not in FLAG_POLICIES:
-        return {}, f"!policy={_shown_value(value)}: allowed are {', '.join(FLAG_POLICIES)}"
+        return {}, f"{shown}: allowed are {', '.join(FLAG_POLICIES)}"
     return {name: value}, ""
 
 
-def _shown_value(value: str) -> str:
-    return value if len(value) <= _LONGEST_NUMBER else value[:_LONGEST_NUMBER] + "…"
+def _shown_flag(name: str, value: str) -> str:
+    """A flag as it was written, a long value cut."""
+    rest = "…" if len(value) > _LONGEST_NUMBER else ""
+    return f"!{name}={value[:_LONGEST_NUMBER]}{rest}"
 
 
 def _flag_factor(name: str, value: str) -> tuple[dict[str, Any], str]:
@@ -110,10 +107,8 @@ def _flag_factor(name: str, value: str) -> tuple[dict[str, Any], str]:
     except ValueError:
         number = float("nan")
     if not smallest <= number <= largest:
-        return (
-            {},
-            f"!{name}={_shown_value(value)}: allowed are numbers from {smallest:g} to {largest:g}",
-        )
+        shown = _shown_flag(name, value)
+        return {}, f"{shown}: allowed are numbers from {smallest:g} to {largest:g}"
     return {name: number}, ""
 
 

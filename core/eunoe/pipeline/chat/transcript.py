@@ -293,8 +293,7 @@ class PipelineMemory:
     def accounted_bytes(self) -> int:
         """What is remembered of messages and chats, as it is estimated for the bound."""
         with self._lock:
-            contents = list(self._contents.values())
-        return sum(c.accounted_bytes for c in contents) + self.chats.accounted_bytes
+            return self._content_size() + self.chats.accounted_bytes
 
 
 _PROCESS_MEMORY = PipelineMemory()

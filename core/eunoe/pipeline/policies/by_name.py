@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from eunoe.domain.atom import place_in_list
+from eunoe.domain.atom import first_place, place_in_list
 from eunoe.domain.errors import TimeIsOverError
 from eunoe.pipeline.arranging.in_place import (
     context_start,
@@ -81,7 +81,7 @@ def relevance_view(request: Request) -> View:
     view.ranked = True
     systems = request.systems_before(request.turn_start)
     if quoted:
-        view.quoted = sorted([*choice.in_block(), *forced], key=lambda a: a.first)
+        view.quoted = sorted([*choice.in_block(), *forced], key=first_place)
         view.in_place = systems
     else:
         view.quoted = [e.atom for e in choice.excerpts]
@@ -112,7 +112,7 @@ def preset_view(request: Request, name: str) -> View:
     view.recall_reason, view.gists = plan.reason, dict(plan.gists)
     systems = request.systems_before(request.turn_start)
     if in_block:
-        view.quoted = sorted([*atoms, *forced], key=lambda a: a.first)
+        view.quoted = sorted([*atoms, *forced], key=first_place)
         view.in_place = systems
     else:
         view.in_place = sorted([*systems, *atoms, *forced], key=place_in_list)

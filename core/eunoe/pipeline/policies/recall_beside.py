@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from eunoe.domain.atom import Atom
+from eunoe.domain.atom import Atom, first_place
 from eunoe.domain.budget import LEAST_CACHED_TOKENS
 from eunoe.pipeline.arranging.view import View
 from eunoe.pipeline.policies.carrying import CarriedOver
@@ -161,6 +161,4 @@ def halved(request: Request, view: View, recalled: Choice, halvings: int) -> Cho
             left, taken = left - size, taken + size
     part = "part of what was recalled" if kept else "what was recalled"
     view.recall_reason = f"{part} had to make room for the running turn"
-    return (
-        Choice(atoms=tuple(sorted(kept, key=lambda a: a.first)), tokens=taken) if kept else Choice()
-    )
+    return Choice(atoms=tuple(sorted(kept, key=first_place)), tokens=taken) if kept else Choice()

@@ -20,7 +20,7 @@ CALIBRATION_LOWEST, CALIBRATION_HIGHEST = 0.5, 2.0
 CALIBRATION_SMALLEST_PROMPT = 64
 CALIBRATION_WINDOW = 9
 # A factor that moved a little with every report would move the cut, and cost the prompt cache.
-_STEPS_OF_ONE = 20
+FACTOR_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,8 +201,8 @@ def stepped_factor(ratio: float, *, slack: float = 0.0) -> float:
     """
     if ratio <= 1.0 + slack:
         return 1.0
-    steps = math.ceil(round(ratio * _STEPS_OF_ONE, 6))
-    return min(CALIBRATION_HIGHEST, steps / _STEPS_OF_ONE)
+    steps = math.ceil(round(ratio * FACTOR_STEPS, 6))
+    return min(CALIBRATION_HIGHEST, steps / FACTOR_STEPS)
 
 
 @dataclass(frozen=True, slots=True)
