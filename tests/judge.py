@@ -146,7 +146,7 @@ def faults(messages: Sequence[Raw], profile: str, *, thinking: bool = False) -> 
             found.append(f"{i} half a character")
         if message.get("role") == "assistant":
             found += _block_faults(i, message, profile, items, last=last)
-        if profile == "deepseek" and thinking and message.get("tool_calls"):
+        if profile == "deepseek" and thinking and call_ids(message):
             found += [] if "reasoning_content" in message else [f"{i} no reasoning"]
     return found
 
