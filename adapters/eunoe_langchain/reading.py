@@ -47,11 +47,7 @@ def plan_dicts(messages: Sequence[BaseMessage]) -> list[PlanDict]:
         n dicts in the form of OpenAI's chat messages. Content parts are the caller's own objects
         wherever they are dicts, so that nothing large is copied.
     """
-    planned = [plan_dict(message) for message in messages]
-    for i in range(1, len(messages)):
-        if isinstance(messages[i], HumanMessage) and (ids := results_in(messages[i])):
-            _pair_results(planned, i, ids)
-    return planned
+    return [plan_dict(message) for message in messages]
 
 
 def plan_dict(message: BaseMessage) -> PlanDict:
@@ -83,46 +79,6 @@ def role_of(message: BaseMessage) -> str:
     if isinstance(message, ChatMessage):
         return _CHAT_ROLES.get(message.role.lower(), message.role)
     return message.type
-
-
-def results_in(message: BaseMessage) -> list[str]:
-    """The calls that a user message answers in ``tool_result`` blocks, as Anthropic writes them."""
-    return [
-        str(block["tool_use_id"])
-        for block in _blocks(message)
-        if block.get("type") == "tool_result" and block.get("tool_use_id")
-    ]
-
-
-def _pair_results(planned: list[PlanDict], i: int, ids: Sequence[str]) -> None:
-    """Plan a user message of results as one tool message, and the calls before it as one call."""
-    caller = planned[i - 1]
-    content = caller.get("content")
-    blocks = [b for b in content if call_of_block(b)] if isinstance(content, list) else []
-    listed = caller.get("tool_calls") or []
-    called = {*(call_of_block(b) for b in blocks), *(c["id"] for c in listed)}
-    if not called or called != set(ids):
-        return
-    arguments = _as_text(blocks or [c["function"] for c in listed])
-    rest = [b for b in content if not call_of_block(b)] if isinstance(content, list) else content
-    planned[i - 1] = {**caller, "content": rest, "tool_calls": [_call(ids[0], "", arguments)]}
-    planned[i] = {**planned[i], "role": "tool", "tool_call_id": ids[0]}
-    if only_results(planned[i]["content"]):
-        planned[i]["content"] = [p for b in planned[i]["content"] for p in _parts_of_result(b)]
-
-
-def only_results(content: Any) -> bool:
-    """Whether a content is a list of ``tool_result`` blocks and nothing else."""
-    return isinstance(content, list) and all(
-        isinstance(b, dict) and b.get("type") == "tool_result" for b in content
-    )
-
-
-def _parts_of_result(block: PlanDict) -> list[PlanDict]:
-    """What a result says and shows, at least an empty text."""
-    content = block.get("content")
-    inner = content if isinstance(content, list) else [content or ""]
-    return [_part_of(part) for part in inner] or [{"type": "text", "text": ""}]
 
 
 def is_typed_by_a_person(message: BaseMessage) -> bool:

@@ -8,14 +8,13 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from eunoe import Fate, Placement
+from eunoe import Placement
 from eunoe.domain.nesting import json_text
 from eunoe.wire.rewriting import without_half_characters
-from eunoe_langchain.reading import SOURCE_MARK, PlanDict, only_results
+from eunoe_langchain.reading import SOURCE_MARK, PlanDict
 
 MARK = "eunoe"
 _SUMMARY_FATES = ("gist", "summarised")
-_SHORTER = (Fate.GIST, Fate.STUB)
 
 
 def write_back(
@@ -49,9 +48,7 @@ def _placed(message: BaseMessage, before: PlanDict, placement: Placement) -> Bas
     if not placement.changed:
         return message
     after = placement.message.get("content")
-    if only_results(message.content) and not only_results(before["content"]):
-        changes = _results_back(message, after) if placement.fate in _SHORTER else {}
-    elif isinstance(message, AIMessage) or after is before["content"] or after == before["content"]:
+    if isinstance(message, AIMessage) or after is before["content"] or after == before["content"]:
         changes = _without_halves(message)  # ids in another form are the integration's business
     else:
         changes = {"content": _content_back(message, before["content"], after)}
@@ -70,16 +67,6 @@ def _without_halves(message: BaseMessage) -> dict[str, Any]:
     fields = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs", "name")
     mended = {name: without_half_characters(getattr(message, name, None)) for name in fields}
     return {name: value for name, value in mended.items() if value != getattr(message, name, None)}
-
-
-def _results_back(message: BaseMessage, after: Any) -> dict[str, Any]:
-    """Shortened results in the blocks that they came in: all that is left goes to the first."""
-    if not isinstance(after, list):
-        return {}
-    blocks: list[Any] = list(message.content)
-    first, *others = blocks
-    left = [part for part in after if isinstance(part, dict)]
-    return {"content": [{**first, "content": left}, *({**b, "content": ""} for b in others)]}
 
 
 def _content_back(message: BaseMessage, before: Any, after: Any) -> Any:

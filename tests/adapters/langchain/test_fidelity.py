@@ -191,13 +191,15 @@ def test_ids_in_the_form_of_another_provider_are_left_to_the_integration():
     assert same_objects(fit(chat, 1_000, profile="mistral"), chat)
 
 
-def test_results_in_user_messages_stay_with_their_calls():
+@pytest.mark.parametrize("words", [[], [{"type": "text", "text": "go on"}]])
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_results_in_user_messages_stay_with_their_calls(order, words):
     def step(k):
         use = [{"type": "tool_use", "id": f"{c}{k}", "name": "look", "input": {}} for c in "ab"]
         got = [
-            {"type": "tool_result", "tool_use_id": f"{c}{k}", "content": "x " * 20} for c in "ab"
+            {"type": "tool_result", "tool_use_id": f"{c}{k}", "content": "x " * 20} for c in order
         ]
-        return [human(f"q{k}"), AIMessage(use), human(got), ai("so")]
+        return [human(f"q{k}"), AIMessage(use), human([*got, *words]), ai("so")]
 
     chat = [m for k in range(6) for m in step(k)] + [human("?")]
     assert same_objects(fit(chat, 10_000, profile="anthropic"), chat)

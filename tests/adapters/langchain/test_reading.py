@@ -18,6 +18,7 @@ from langchain_core.messages import (
     convert_to_messages,
 )
 
+from eunoe.wire.openai import read_message
 from eunoe_langchain.reading import plan_dict, plan_dicts, role_of
 
 CALL = {"name": "look", "args": {"q": "x"}, "id": "c1", "type": "tool_call"}
@@ -148,14 +149,12 @@ def test_strings_among_the_parts_become_text_and_dicts_stay_the_callers():
     assert content[1] is message.content[1]
 
 
-def test_results_in_a_user_message_are_planned_as_the_answer_of_the_calls_before_it():
+def test_results_in_a_user_message_are_planned_as_they_stand():
     use = [{"type": "tool_use", "id": c, "name": "look", "input": {}} for c in ("a", "b")]
-    got = [{"type": "tool_result", "tool_use_id": c, "content": "x"} for c in ("a", "b")]
-    planned = plan_dicts([HumanMessage("q"), AIMessage(use), HumanMessage(got)])
-    assert [c["id"] for c in planned[1]["tool_calls"]] == ["a"]
-    assert (planned[2]["role"], planned[2]["tool_call_id"]) == ("tool", "a")
-    alone = plan_dicts([HumanMessage("q"), AIMessage(use[:1]), HumanMessage(got)])
-    assert alone[2]["role"] == "user"
+    got = [{"type": "tool_result", "tool_use_id": c, "content": "x"} for c in ("b", "a")]
+    planned = plan_dicts([AIMessage(use), HumanMessage([*got, {"type": "text", "text": "so?"}])])
+    assert [read_message(raw).answered for raw in planned] == [(None,), ("b", "a")]
+    assert [call.id for call in read_message(planned[0]).calls] == ["a", "b"]
 
 
 def test_a_document_of_plain_text_is_text():
