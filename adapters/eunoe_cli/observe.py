@@ -29,13 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_host_argument(parser: argparse.ArgumentParser) -> None:
-    """By which other names of this machine the page may be called."""
+    """By which other names of this machine it may be called."""
     parser.add_argument(
         "--allow-host",
         action="append",
         default=[],
         metavar="NAME",
-        help="a name of this machine by which the page may be called, beside its addresses",
+        help="a name of this machine by which it may be called, beside its addresses",
     )
 
 

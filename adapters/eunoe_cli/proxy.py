@@ -165,4 +165,5 @@ def make_app(options: argparse.Namespace, observer: Observer | None = None) -> P
         timeout=options.timeout,
         ask_usage=options.ask_usage,
         ledger=options.ledger or "",
+        hosts=tuple(name.lower() for name in options.allow_host),
     )

@@ -14,6 +14,7 @@ from eunoe.domain.log import log_fault, logger
 from eunoe.domain.ports import Embedder, EntityExtractor, Observer, Summarizer
 from eunoe_proxy.accounts import EnteredAnswer, LedgerKeeper, ProxyAccounts
 from eunoe_proxy.fitting import DEADLINE, FAULT, TOO_LARGE, ChatFitter, Fitted, untouched
+from eunoe_proxy.guarding import PREFIX, refusal_of
 from eunoe_proxy.headers import account_headers
 from eunoe_proxy.metrics import MEDIA_TYPE, ProxyMetrics
 from eunoe_proxy.packed import unpacked, without_encoding
@@ -34,10 +35,8 @@ from eunoe_web.asgi import (
     send_error,
     send_whole,
 )
-from eunoe_web.pages import is_foreign_page
 
-CHAT_PATH = "/v1/chat/completions"
-_PREFIX = "/v1"
+CHAT_PATH = f"{PREFIX}/chat/completions"
 _SLASHES = re.compile("/+")
 _LONGEST_GOODBYE = 5.0
 _LIST_SHARE = 0.3
@@ -156,12 +155,8 @@ class ProxyApp:
             await send_whole(send, 200, b'{"status":"ok"}', "application/json")
         elif path == "/metrics":
             await send_whole(send, 200, self.metrics.text().encode(), MEDIA_TYPE)
-        elif not path.startswith(_PREFIX + "/") or not _is_plain(path):
-            message = f"eunoe proxy: nothing is here; base_url ends with {_PREFIX}"
-            await send_error(send, 404, message, "not_found", "invalid_request_error")
-        elif self.settings.api_key and is_foreign_page(incoming.header("origin")):
-            message = "eunoe proxy: pages of websites may not use the operator's key"
-            await send_error(send, 403, message, "foreign_page", "permission_error")
+        elif (no := refusal_of(incoming, self.settings)) is not None:
+            await send_error(send, no.status, f"eunoe proxy: {no.message}", no.code, no.kind)
         elif _SLASHES.sub("/", path).rstrip("/") == CHAT_PATH and incoming.method == "POST":
             await self._chat(incoming, send)
         else:
@@ -265,7 +260,7 @@ class ProxyApp:
             incoming,
             send,
             self._upstream,
-            path=incoming.raw_path[len(_PREFIX) :],
+            path=incoming.raw_path[len(PREFIX) :],
             headers=headers,
             content=content,
             account=account,
@@ -312,8 +307,3 @@ class ProxyApp:
             logger.info(request_line(fitted, passage, entered.cached if entered else None))
             if self._watch is not None:
                 self._watch.answered(fitted.watched, passage, entered.ledger if entered else None)
-
-
-def _is_plain(path: str) -> bool:
-    """No segment leads out of the server's own paths."""
-    return not {".", ".."} & set(path.replace("\\", "/").split("/"))

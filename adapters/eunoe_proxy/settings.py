@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict, get_args
 from urllib.parse import urlsplit
 
-from eunoe.domain.checking import require_choice, require_number, require_switch, require_whole
+from eunoe.domain.checking import (
+    require_choice,
+    require_names,
+    require_number,
+    require_switch,
+    require_whole,
+)
 from eunoe.domain.errors import SettingsError
 from eunoe.domain.profile import PROFILES
 from eunoe.domain.settings import POLICY_NAMES
@@ -34,6 +40,7 @@ class ProxyOptions(TypedDict, total=False):
     largest_body: int
     ask_usage: bool
     ledger: str
+    hosts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +67,8 @@ class ProxySettings:
         ask_usage: ask for the usage at the end of streams whose caller does not say whether it
             wants it. The caller then gets one more chunk, without choices.
         ledger: file to which a line is added for each answer; empty for none.
+        hosts: names, in small letters, by which the proxy may be called where it has a key of its
+            own, beside addresses by digits and names of a local network.
 
     Raises:
         SettingsError: a value is not allowed.
@@ -80,6 +89,7 @@ class ProxySettings:
     largest_body: int = 64_000_000
     ask_usage: bool = False
     ledger: str = ""
+    hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _require_address(self.upstream)
@@ -97,6 +107,7 @@ class ProxySettings:
         if self.profile is not None:
             require_choice("profile", self.profile, tuple(PROFILES))
         require_choice("on_overflow", self.on_overflow, OVERFLOW_NAMES)
+        require_names("hosts", self.hosts)
         for name in ("read_flags", "ask_usage"):
             require_switch(name, getattr(self, name))
         if any(not 32 < ord(letter) < 127 for letter in self.api_key):

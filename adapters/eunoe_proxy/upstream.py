@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ _HOP_BY_HOP = frozenset(
     }
 )
 _OURS = b"x-eunoe-"
+_UNSENDABLE = re.compile(rb"[^!-~]|#")
+"""What may stand in no request line, though callers write it; source: RFC 9112, 3.2."""
 READABLE_ENCODINGS = ("gzip", "deflate", "identity")
 
 
@@ -99,14 +102,14 @@ class Upstream:
             UpstreamError: there is no answer.
         """
         target = self._base.raw_path.rstrip(b"/") + path + (b"?" + query if query else b"")
-        request = self._httpx.Request(
-            method,
-            self._base.copy_with(raw_path=target),
-            headers=self._outgoing(headers, content),
-            content=content,
-            extensions={"timeout": self._timeout.as_dict()},
-        )
         try:
+            request = self._httpx.Request(
+                method,
+                self._base.copy_with(raw_path=_UNSENDABLE.sub(_quoted, target)),
+                headers=self._outgoing(headers, content),
+                content=content,
+                extensions={"timeout": self._timeout.as_dict()},
+            )
             return await self.connect().send(request, stream=True)
         except ClientGoneError:
             raise
@@ -137,6 +140,10 @@ class Upstream:
             kept = [(k, v) for k, v in kept if k != b"authorization"]
             kept.append((b"authorization", b"Bearer " + self._key.encode("ascii")))
         return kept
+
+
+def _quoted(found: re.Match[bytes]) -> bytes:
+    return b"%%%02X" % found[0][0]
 
 
 def end_to_end(headers: Iterable[tuple[bytes, bytes]], *, also: Iterable[bytes] = ()) -> Headers:

@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_LOCAL_ENDINGS = (".localhost", ".local", ".internal", ".home.arpa")
 _OF_THIS_MACHINE = _LOOPBACK | {"host.docker.internal"}
 
 
@@ -27,6 +28,18 @@ def is_foreign_page(origin: str) -> bool:
     except ValueError:
         return True
     return parts.scheme.lower() in ("http", "https") and parts.hostname not in _LOOPBACK
+
+
+def is_local_name(host: str) -> bool:
+    """Whether the header ``Host`` has a name that no website can have: the public has none such.
+
+    Source: RFC 6761, 6.3; RFC 6762, 3; RFC 8375; ICANN resolution 2024.07.29.06 (``internal``).
+    """
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    return bool(name) and ("." not in name or name.endswith(_LOCAL_ENDINGS))
 
 
 def is_known_host(host: str, names: Collection[str] = ()) -> bool:

@@ -50,6 +50,7 @@ def test_an_address_that_is_none_is_refused_and_not_repeated(address):
         ("profile", "nobody"),
         ("on_overflow", "raise"),
         ("read_flags", "no"),
+        ("hosts", "one.example"),
         ("api_key", "two words"),
         ("api_key", "line\nend"),
     ],
@@ -70,6 +71,7 @@ def options(*words):
 def test_the_command_sets_what_it_says(monkeypatch):
     monkeypatch.setenv("MY_KEY", " sk-2 \n")
     words = "--max-tokens 8k --context-share 0.5 --policy window --profile gemini --flags"
+    words += " --allow-host LLM.example"
     app = make_app(options(*words.split(), "--api-key-env", "MY_KEY", "--ask-usage"))
     assert app.settings == ProxySettings(
         upstream="http://host/v1",
@@ -80,6 +82,7 @@ def test_the_command_sets_what_it_says(monkeypatch):
         read_flags=True,
         api_key="sk-2",
         ask_usage=True,
+        hosts=("llm.example",),
     )
 
 

@@ -10,7 +10,6 @@ import pytest
 from eunoe_proxy.settings import ProxySettings
 from eunoe_proxy.upstream import Upstream
 from eunoe_proxy.windows import WindowList, read_windows
-from eunoe_web.pages import is_foreign_page
 from proxied import talk
 
 LISTED = {
@@ -132,31 +131,3 @@ async def test_when_the_list_is_asked_for_again_and_what_stays_known(upstream):
         await asyncio.sleep(0.01)
     assert (await windows.find("a", ""), lists_asked(upstream)) == (2000, 5)
     await behind.close()
-
-
-@pytest.mark.parametrize(
-    ("origin", "foreign"),
-    [
-        ("", False),
-        ("https://evil.example", True),
-        ("http://evil.example:8787", True),
-        ("null", True),
-        ("http://[broken", True),
-        ("http://localhost:3000", False),
-        ("http://127.0.0.1:8787", False),
-        ("http://[::1]:1", False),
-        ("vscode-webview://abc", False),
-        ("app://obsidian.md", False),
-    ],
-)
-def test_pages_of_websites_are_foreign(origin, foreign):
-    assert is_foreign_page(origin) is foreign
-
-
-def test_a_page_may_not_use_the_operators_key(upstream, proxy):
-    page = {"Origin": "https://evil.example"}
-    refused = proxy(api_key="sk-operator").ask(talk(1), page)
-    assert refused.status_code == 403
-    assert refused.json()["error"]["code"] == "foreign_page"
-    assert upstream.asked == []
-    assert proxy().ask(talk(1), page).status_code == 200  # by a key of its own
