@@ -15,7 +15,7 @@ from typing import Any
 
 from eunoe.domain.budget import TokenBudget
 from eunoe.domain.conversation import Conversation
-from eunoe.domain.errors import BudgetError
+from eunoe.domain.errors import BudgetError, ConversationError
 from eunoe.domain.log import log_fault, logger
 from eunoe.domain.ports import Embedder, EntityExtractor, Summarizer
 from eunoe.domain.report import Report
@@ -130,6 +130,8 @@ class ChatFitter:
             return await asyncio.wait_for(self._fit(data, wishes, window_of, late), seconds)
         except BudgetError:
             raise
+        except ConversationError:
+            return untouched(data, NOT_A_CHAT)
         except TimeoutError:
             logger.warning("eunoe took over %g s; the request goes through unchanged", seconds)
             return untouched(data, DEADLINE)

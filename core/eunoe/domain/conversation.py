@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from eunoe.domain.errors import ConversationError
@@ -30,7 +32,8 @@ class Conversation:
         """Take a list as it is; unknown keys, roles and parts stay.
 
         Raises:
-            ConversationError: it is no list, or something in it is no mapping.
+            ConversationError: it is no list, or something in it is no mapping, or an item of the
+                Responses API that is no message: a call, a result or reasoning without a role.
         """
         if messages is None:
             return cls((), session_id)
@@ -38,12 +41,14 @@ class Conversation:
             raise ConversationError(
                 f"messages is {type(messages).__name__}; allowed: a list of message dicts"
             )
-        others = [] if set(map(type, messages)) <= {dict} else messages
-        for i, message in enumerate(others):
+        plain = set(map(type, messages)) <= {dict}
+        for i, message in enumerate([] if plain else messages):
             if not isinstance(message, Mapping):
                 raise ConversationError(
                     f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
                 )
+        if not plain or not _have_roles(messages):
+            _refuse_items(messages)
         return cls(tuple(messages), session_id)
 
     def to_openai_messages(self) -> list[Any]:
@@ -61,3 +66,27 @@ class Conversation:
 
     def __hash__(self) -> int:
         return hash(len(self.raw))
+
+
+def _have_roles(messages: Sequence[RawMessage]) -> bool:
+    """Whether each of these dicts has a role; as fast as can be, since chats are long."""
+    try:
+        deque(map(itemgetter("role"), messages), maxlen=0)
+    except KeyError:
+        return False
+    return True
+
+
+def _refuse_items(messages: Sequence[RawMessage]) -> None:
+    """Refuse items of the Responses API that are no messages: leaving them out would lose calls.
+
+    Raises:
+        ConversationError: there is one.
+    """
+    for i, message in enumerate(messages):
+        if "role" not in message and isinstance(message.get("type"), str):
+            raise ConversationError(
+                f"messages[{i}] is an item of type {message['type']!r} without a role; allowed: "
+                "messages, with calls and reasoning as parts of an assistant's content, and "
+                "results as parts of a user's content"
+            )

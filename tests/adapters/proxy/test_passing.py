@@ -47,6 +47,10 @@ def test_an_answer_comes_back_as_it_is(upstream, proxy):
         pytest.param(b'{"messages":["Hi"]}', id="a message of another kind"),
         pytest.param(b'{"messages":[{"role":"user","content":"Hi"},]}', id="a comma too many"),
         pytest.param(b'{"messages":[{"role":7,"content":"Hi"}]}', id="a role of another kind"),
+        pytest.param(
+            b'{"messages":[{"role":"user","content":"Hi"},{"type":"reasoning","summary":[]}]}',
+            id="an item that is no message",
+        ),
         pytest.param(b'{"messages":[{"role":"user","content":"\xff"}]}', id="no UTF-8"),
         pytest.param(b'{"messages":' + b"[" * 100_000, id="deep"),
         pytest.param(

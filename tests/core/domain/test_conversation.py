@@ -28,6 +28,20 @@ def test_what_is_no_list_of_messages_is_named(given, said):
     assert str(caught.value) == said
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "found"},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "item_reference", "id": "msg_1"},
+    ],
+)
+def test_an_item_that_is_no_message_is_refused_not_left_out(item):
+    with pytest.raises(ConversationError, match=r"messages\[1\] is an item of type '\w+' without"):
+        Conversation.from_openai_messages([{"role": "user", "content": "q"}, item])
+
+
 @pytest.mark.parametrize("given", [None, [], ()])
 def test_no_messages_are_an_empty_conversation(given):
     conversation = Conversation.from_openai_messages(given)
