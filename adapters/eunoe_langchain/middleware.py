@@ -72,10 +72,27 @@ class HistoryOptimizerMiddleware(Middleware):
             model_hint=model_name_of(request.model),
             provider=provider_of(request.model),
         )
-        messages: list[Any] = [message for message in view if message is not system]
+        head: BaseMessage | None = None
+        messages: list[Any] = view
+        if system is not None and _stands_for(view[0], request.messages):
+            head, messages = view[0], view[1:]
+        if head is not system:
+            return request.override(messages=messages, **_system_field(request, head))
         if _same_objects(messages, request.messages):
             return request
         return request.override(messages=messages)
+
+
+def _stands_for(first: BaseMessage, others: Sequence[object]) -> bool:
+    """Whether the first message of a view is the request's system message, or its mended copy."""
+    return isinstance(first, SystemMessage) and all(first is not other for other in others)
+
+
+def _system_field(request: ModelRequest[Any], system: BaseMessage | None) -> Any:
+    """The system message as an argument of ``override``."""
+    if hasattr(request, "system_message"):
+        return {"system_message": system}
+    return {"system_prompt": None if system is None else system.text}
 
 
 def _system_of(request: ModelRequest[Any]) -> SystemMessage | None:

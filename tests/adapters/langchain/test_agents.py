@@ -185,6 +185,18 @@ def test_the_messages_of_the_request_are_not_touched(model):
     assert seen[0].system_prompt == "sys"
 
 
+@pytest.mark.parametrize(
+    ("prompt", "sent"),
+    [("half \ud83d", ["half \ufffd"]), ("whole", ["whole"]), (SystemMessage([]), [])],
+)
+def test_a_system_prompt_that_no_provider_takes_is_mended_where_it_stands(model, prompt, sent):
+    middleware = HistoryOptimizer(max_tokens=70).as_middleware()
+    agent = agents.create_agent(model, [], system_prompt=prompt, middleware=[middleware])
+    agent.invoke({"messages": [SystemMessage("of the state"), *HISTORY[1:]]})
+    systems = [m.content for m in model.seen[-1] if isinstance(m, SystemMessage)]
+    assert systems == [*sent, "of the state"]
+
+
 def test_a_schema_for_the_answer_counts_too(model):
     from langchain.agents.structured_output import ToolStrategy
 
