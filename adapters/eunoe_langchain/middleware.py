@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.runnables import run_in_executor
-from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from eunoe_langchain.providers import model_name_of, provider_of
+from eunoe_langchain.tool_schemas import schemas_of
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
@@ -68,7 +68,7 @@ class HistoryOptimizerMiddleware(Middleware):
             return request
         view = self.optimizer.plan_request(
             given,
-            tools=[*_schemas_of(request.tools), *_answer_schemas(request.response_format)],
+            tools=[*schemas_of(request.tools), *_answer_schemas(request.response_format)],
             model_hint=model_name_of(request.model),
             provider=provider_of(request.model),
         )
@@ -100,17 +100,6 @@ def _system_of(request: ModelRequest[Any]) -> SystemMessage | None:
     if hasattr(request, "system_message"):
         return request.system_message
     return SystemMessage(request.system_prompt) if request.system_prompt else None
-
-
-def _schemas_of(tools: Sequence[Any]) -> list[dict[str, Any]]:
-    """Tools as they are sent; what cannot be converted counts as it prints."""
-    schemas: list[dict[str, Any]] = []
-    for tool in tools:
-        try:
-            schemas.append(convert_to_openai_tool(tool))
-        except (TypeError, ValueError, NotImplementedError):
-            schemas.append(tool if isinstance(tool, dict) else {"description": str(tool)})
-    return schemas
 
 
 def _answer_schemas(response_format: Any) -> list[dict[str, Any]]:

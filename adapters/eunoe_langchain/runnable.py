@@ -38,6 +38,7 @@ from eunoe_langchain.planning import (
     drain_plans,
     plan,
 )
+from eunoe_langchain.tool_schemas import read_tools
 from eunoe_langchain.watching import PlanWatch, check_observer, thread_name
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     Attributes:
         max_tokens: tokens allowed for a request, system messages and framing included; above 0.
         reserve_tokens: tokens of these to leave free, for what is added later or for the answer.
+        tools: what the model is bound to (``model.bind_tools``): the schemas take room, too. An
+            agent tells its middleware of them; a chain and a hook know only what stands here.
         on_overflow: what to do when system messages and the current turn alone are too large:
             ``raise`` a ``BudgetError``, ``truncate`` the largest texts with a marker, or ``keep``
             them and go over.
@@ -95,6 +98,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
 
     max_tokens: int = Field(gt=0)
     reserve_tokens: int = Field(default=0, ge=0)
+    tools: list[dict[str, Any]] = Field(default_factory=list)
     on_overflow: OnOverflow = "raise"
     token_counter: Any = "approximate"  # noqa: S105
     policy: str | None = None
@@ -116,29 +120,24 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
-    @field_validator("token_counter")
+    @field_validator("token_counter", "policy", "profile", "settings", "observer", *MODEL_FIELDS)
     @classmethod
-    def _check_counter(cls, value: Any) -> Any:
-        check_counter(value)
+    def _check(cls, value: Any, info: Any) -> Any:
+        name = info.field_name
+        if name in MODEL_FIELDS:
+            check_model(name, value)
+        elif name == "token_counter":
+            check_counter(value)
+        elif name == "observer":
+            check_observer(value)
+        else:
+            check_settings(name, value)
         return value
 
-    @field_validator("policy", "profile", "settings")
+    @field_validator("tools", mode="before")
     @classmethod
-    def _check_names(cls, value: Any, info: Any) -> Any:
-        check_settings(info.field_name, value)
-        return value
-
-    @field_validator(*MODEL_FIELDS)
-    @classmethod
-    def _check_models(cls, value: Any, info: Any) -> Any:
-        check_model(info.field_name, value)
-        return value
-
-    @field_validator("observer")
-    @classmethod
-    def _check_observer(cls, value: Any) -> Any:
-        check_observer(value)
-        return value
+    def _read_tools(cls, value: Any) -> list[dict[str, Any]]:
+        return read_tools(value)
 
     @property
     def InputType(self) -> Any:  # noqa: N802  # LangChain's name
@@ -264,11 +263,12 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
 
         Args:
             messages: system message first, if there is one.
-            tools: schemas as they are sent.
+            tools: schemas as they are sent; none for those of the optimizer.
             model_hint: the model, for its tokenizer, unless the optimizer names one.
             provider: its provider as traces name it, such as ``anthropic``.
         """
-        options = self._options(tools=tuple(tools), model_hint=model_hint, provider=provider)
+        known = tuple(tools) or tuple(self.tools)
+        options = self._options(tools=known, model_hint=model_hint, provider=provider)
         return plan(messages, options).messages
 
     def _run(
@@ -294,6 +294,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         given = {
             "max_tokens": self.max_tokens,
             "reserve_tokens": self.reserve_tokens,
+            "tools": tuple(self.tools),
             "on_overflow": self.on_overflow,
             "token_counter": self.token_counter,
             "policy": self.policy,

@@ -18,7 +18,13 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import ConfigurableField, RunnablePassthrough
 from pydantic import Field, ValidationError
 
-from eunoe_langchain import BudgetError, HistoryOptimizer, optimize_messages, to_messages
+from eunoe_langchain import (
+    BudgetError,
+    HistoryOptimizer,
+    approximate_tokens,
+    optimize_messages,
+    to_messages,
+)
 from langchain_lists import ai, human, long_history, places, result, same_objects, system
 
 TooLong = getattr(
@@ -38,6 +44,11 @@ class Listening(FakeListChatModel):
             raise TooLong("too long")
         self.seen.append(messages)
         return f"{len(messages)} messages"
+
+
+def look(q: str) -> str:
+    """Look something up in what is known here."""
+    return q
 
 
 HISTORY = long_history()
@@ -194,6 +205,7 @@ def test_strings_and_prompts_are_read_as_a_model_reads_them():
         {"max_tokens": 10, "settings": {"high_tide": 1}},
         {"max_tokens": 10, "settings": {"low_water": 7}},
         {"max_tokens": 10, "reserve_tokens": -1},
+        {"max_tokens": 10, "tools": "look"},
     ],
     ids=str,
 )
@@ -202,10 +214,27 @@ def test_a_wrong_field_is_refused_where_it_is_set(fields):
         HistoryOptimizer(**fields)
 
 
+@pytest.mark.parametrize("counter", ["approximate", "exact", approximate_tokens])
+def test_tools_that_the_model_is_bound_to_take_their_room(counter):
+    plain = HistoryOptimizer(max_tokens=120, token_counter=counter, policy="window")
+    bound = plain.model_copy(update={"tools": HistoryOptimizer(max_tokens=1, tools=[look]).tools})
+    schemas = bound.explain(HISTORY).tool_tokens
+    assert schemas > 20
+    room = plain.bind(reserve_tokens=schemas)
+    assert same_objects(bound.invoke(HISTORY), room.invoke(HISTORY))
+    assert len(bound.invoke(HISTORY)) < len(plain.invoke(HISTORY))
+    hook = bound.as_pre_model_hook().invoke({"messages": HISTORY})["llm_input_messages"]
+    assert same_objects(hook, bound.invoke(HISTORY))
+
+
 @pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
 def test_it_is_equal_to_its_copy_pickled_or_saved():
     optimizer = HistoryOptimizer(
-        max_tokens=60, policy="window", profile="anthropic", settings={"locked_flags": ["full"]}
+        max_tokens=100,
+        policy="window",
+        profile="anthropic",
+        settings={"locked_flags": ["full"]},
+        tools=[look],
     )
     assert pickle.loads(pickle.dumps(optimizer)) == optimizer  # our own bytes
     optimizer.invoke(HISTORY)
