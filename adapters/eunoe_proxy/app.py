@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
 
@@ -13,6 +13,7 @@ from eunoe.domain.errors import BudgetError
 from eunoe.domain.log import log_fault, logger
 from eunoe.domain.ports import Embedder, EntityExtractor, Observer, Summarizer
 from eunoe_proxy.accounts import EnteredAnswer, LedgerKeeper, ProxyAccounts
+from eunoe_proxy.behind import WorkBehind
 from eunoe_proxy.fitting import DEADLINE, FAULT, TOO_LARGE, ChatFitter, Fitted, untouched
 from eunoe_proxy.guarding import PREFIX, refusal_of
 from eunoe_proxy.headers import account_headers
@@ -105,7 +106,7 @@ class ProxyApp:
         self._fitter = ChatFitter(
             settings, self._accounts.book, *models, watched=observer is not None
         )
-        self._entering: set[asyncio.Future[None]] = set()
+        self._behind = WorkBehind()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection, as ASGI calls it."""
@@ -132,8 +133,7 @@ class ProxyApp:
 
     async def close(self) -> None:
         """Finish what is still to be entered, then close the connections."""
-        if self._entering:
-            await asyncio.wait(self._entering, timeout=_LONGEST_GOODBYE)
+        await self._behind.close(_LONGEST_GOODBYE)
         self._fitter.close()
         await self._upstream.close()
 
@@ -185,29 +185,22 @@ class ProxyApp:
         if fitted.body != plain:
             content, incoming.headers = fitted.body, without_encoding(incoming.headers)
         if self._watch is not None:
-            self._watch.chosen_soon(self._behind, fitted.watched, kind)
+            self._watch.chosen_soon(self._behind.do, fitted.watched, kind)
         began = time.perf_counter()
         passage = await self._pass_on(incoming, send, content, fitted, wishes)
         passage.seconds = time.perf_counter() - began
         self._count_failure(passage)
         if not passage.answered or passage.watch is None:
             if self._watch is not None:
-                self._behind(partial(self._watch.answered, fitted.watched, passage))
+                self._behind.do(partial(self._watch.answered, fitted.watched, passage))
             refused = passage.status and not passage.failure
             outcome = "left" if passage.left else "refused" if refused else "failed"
             self.metrics.count_outcome(outcome)
             logger.info(request_line(fitted, passage))
             return
-        self._behind(partial(self._enter, fitted, wishes, passage))
-
-    def _behind(self, work: Callable[[], None]) -> None:
-        """Do some work that never raises in a thread; the request does not wait for it."""
-        try:
-            task = asyncio.get_running_loop().run_in_executor(self._fitter.workers, work)
-        except RuntimeError:  # the server has ended
-            return
-        self._entering.add(task)
-        task.add_done_callback(self._entering.discard)
+        told = replace(fitted, body=b"")  # it may be large, and wait
+        if not self._behind.do(partial(self._enter, told, wishes, passage)):
+            self.metrics.count_outcome("left" if passage.left else "answered")
 
     async def _unpacked(self, incoming: Incoming, data: bytes) -> bytes:
         """A body that the caller may have compressed; as it came if that cannot be undone."""

@@ -65,7 +65,7 @@ class ProxyWatch:
 
     def chosen_soon(
         self,
-        behind: Callable[[Callable[[], None]], None],
+        behind: Callable[[Callable[[], None]], object],
         request: WatchedRequest | None,
         why: str,
     ) -> None:
