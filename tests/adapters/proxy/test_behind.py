@@ -44,9 +44,7 @@ async def test_what_is_too_much_is_left_undone_and_said_once(monkeypatch, caplog
     assert [work.do(wait) for _ in range(6)] == [True] * 3 + [False] * 3
     assert [r.levelname for r in caplog.records] == ["WARNING"]
     free.set()
-    while len(done) < 3:
-        await asyncio.sleep(0.01)
-    await asyncio.sleep(0.01)
+    await asyncio.wait(set(work._waiting))
     assert work.do(wait)
     await work.close(10)
     assert len(done) == 4
