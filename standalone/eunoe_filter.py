@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 200 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 db43a6f54ce13817e7ba8aeed2222b73748b3253465d763292eca55a97dc7d19
+# Made of 201 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 a7597b081ee5e5fe7de993fcede010021d809126d383a3063e90f1748f7c1872
 
 from __future__ import annotations
 
@@ -118,12 +118,37 @@ def json_text(
             sort_keys=sort_keys,
             separators=(separators[0].rstrip(), separators[1]) if indent else separators,
             indent=indent,
-            default=repr,
+            default=_written_as,
         )
     except RecursionError:
         return _deep_json(value, ensure_ascii, sort_keys, separators)
     except (TypeError, ValueError):
         return written_text(value, repr)
+
+
+def model_fields(value: object) -> dict[str, Any] | None:
+    """The fields of a pydantic model, those left out that are None; None if it is no model."""
+    write = getattr(type(value), "model_dump", None)
+    if not callable(write) or isinstance(value, type):
+        return None
+    try:
+        fields = write(value, exclude_none=True)
+    except (TypeError, ValueError):  # it is named so only, or holds what pydantic cannot write
+        return None
+    return fields if isinstance(fields, dict) else None
+
+
+def _held_in(value: object) -> dict[Any, Any] | list[Any] | tuple[Any, ...] | None:
+    """What a container holds; None if the value is none."""
+    if isinstance(value, (dict, list, tuple)):
+        return value
+    return dict(value) if isinstance(value, Mapping) else model_fields(value)
+
+
+def _written_as(value: object) -> object:
+    """What stands in JSON for a value that has no form there."""
+    held = _held_in(value)
+    return repr(value) if held is None else held
 
 
 def written_text(value: object, write: Callable[[object], str] = str) -> str:
@@ -142,6 +167,7 @@ def _deep_json(
     quote = encode_basestring_ascii if ensure_ascii else encode_basestring
     comma, colon = separators
     pieces: list[str] = []
+    held_by_id: list[object] = []  # an id is no other's while its object lives
     inside: set[int] = set()
     todo: list[tuple[str, Any]] = [("value", value)]
     while todo:
@@ -150,17 +176,18 @@ def _deep_json(
             pieces.append(item)
         elif kind == "end":
             inside.discard(item)
-        elif not isinstance(item, (dict, list, tuple)):
+        elif (held := _held_in(item)) is None:
             pieces.append(_leaf_json(item, quote))
         elif id(item) in inside:
             pieces.append(_AGAIN)
         else:
             inside.add(id(item))
-            pairs: Iterable[tuple[str, object]] = (("", v) for v in item)
-            if isinstance(item, dict):
-                keys = sorted(item, key=_key_text) if sort_keys else item
-                pairs = ((quote(_key_text(k)) + colon, item[k]) for k in keys)
-            opening, closing = "{}" if isinstance(item, dict) else "[]"
+            held_by_id.append(held)
+            pairs: Iterable[tuple[str, object]] = (("", v) for v in held)
+            if isinstance(held, dict):
+                keys = sorted(held, key=_key_text) if sort_keys else held
+                pairs = [(quote(_key_text(k)) + colon, held[k]) for k in keys]
+            opening, closing = "{}" if isinstance(held, dict) else "[]"
             after: list[tuple[str, Any]] = [("text", opening)]
             for n, (name, inner) in enumerate(pairs):
                 after += [("text", (comma if n else "") + name), ("value", inner)]
@@ -188,9 +215,13 @@ def _leaf_json(value: object, quote: Callable[[str], str]) -> str:
 
 
 def with_strings_changed(value: Any, change: Callable[[str], str]) -> Any:
-    """A copy with every string changed, keys included; mappings become dicts, other values stay."""
+    """A copy with every string changed, keys included; other values stay.
+
+    Mappings and pydantic models become dicts, tuples become lists.
+    """
     root: list[Any] = [None]
     copies: dict[int, Any] = {}
+    held_by_id: list[object] = []  # an id is no other's while its object lives
     todo: list[tuple[Any, Any, Any]] = [(value, root, 0)]
     while todo:
         item, holder, place = todo.pop()
@@ -198,18 +229,19 @@ def with_strings_changed(value: Any, change: Callable[[str], str]) -> Any:
             holder[place] = change(item)
         elif id(item) in copies:
             holder[place] = copies[id(item)]
-        elif isinstance(item, Mapping):
+        elif (held := _held_in(item)) is None:
+            holder[place] = item
+        elif isinstance(held, dict):
+            held_by_id.append(held)
             made: dict[Any, Any] = {}
             holder[place] = copies[id(item)] = made
-            named = [(change(k) if isinstance(k, str) else k, v) for k, v in item.items()]
+            named = [(change(k) if isinstance(k, str) else k, v) for k, v in held.items()]
             made.update((k, None) for k, _ in named)
             todo += [(v, made, k) for k, v in reversed(named)]
-        elif isinstance(item, list):
-            row: list[Any] = [None] * len(item)
-            holder[place] = copies[id(item)] = row
-            todo += [(v, row, n) for n, v in enumerate(item)]
         else:
-            holder[place] = item
+            row: list[Any] = [None] * len(held)
+            holder[place] = copies[id(item)] = row
+            todo += [(v, row, n) for n, v in enumerate(held)]
     return root[0]
 
 
@@ -3315,6 +3347,30 @@ def analyse_text(text: str, *, role: str, name: str | None = None) -> TextAnalys
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.wire.given_forms: Messages as programs build them: tuples beside lists, objects of a client's library beside dicts.
+
+def content_given(raw: Mapping[str, Any]) -> Any:
+    """The content of a message; a list of parts, objects among them as dicts, if it is a row."""
+    content = raw.get("content")
+    parts = row_given(content)
+    return content if parts is None else parts
+
+
+def row_given(value: object) -> list[Any] | None:
+    """A list as it is or a tuple as a list, objects in it as dicts; None if it is neither."""
+    if not isinstance(value, (list, tuple)):
+        return None
+    if all(isinstance(item, (dict, str)) for item in value):
+        return value if isinstance(value, list) else list(value)
+    return [item if (fields := fields_given(item)) is None else fields for item in value]
+
+
+def fields_given(value: object) -> Mapping[str, Any] | None:
+    """A mapping as it is, or a model of a client's library as a dict; None if it is neither."""
+    return value if isinstance(value, Mapping) else model_fields(value)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.wire.result_blocks: Results of tools that stand as blocks in a message of the user, one or several.
 
 RESULT_BLOCKS = {
@@ -3346,15 +3402,13 @@ def answered_in_blocks(role: object, parts: Sequence[Mapping[str, Any]]) -> tupl
 
 def speaks_as_user(raw: Mapping[str, Any]) -> bool:
     """Whether a user speaks in a message, rather than a tool in the user's role."""
-    content = raw.get("content")
-    parts = content if isinstance(content, list) else ()
+    parts = row_given(raw.get("content")) or ()
     return raw.get("role") == "user" and not any(map(result_keys, parts))
 
 
 def result_block(call_id: str | None, text: str, like: Mapping[str, Any]) -> dict[str, Any] | None:
     """A user message with a result in the form of another message's; None if that has no block."""
-    content = like.get("content")
-    for part in content if isinstance(content, list) else ():
+    for part in row_given(like.get("content")) or ():
         if (keys := result_keys(part)) is not None:
             return {
                 "role": like.get("role"),
@@ -3379,8 +3433,7 @@ def with_results_said(content: Sequence[Any], text: str, *, alone: bool) -> list
     for part in content:
         keys = result_keys(part)
         if keys is not None:
-            inner = part.get(keys[1])
-            shown = [] if alone or not isinstance(inner, list) else _not_texts(inner)
+            shown = [] if alone else _not_texts(row_given(part.get(keys[1])) or ())
             now = "" if said else text
             first = [{"type": _text_type(part), "text": now}] if now else []
             parts.append({**part, keys[1]: [*first, *shown] if shown else now})
@@ -3420,7 +3473,7 @@ def read_message(raw: Mapping[str, Any]) -> Message:
     Args:
         raw: any mapping; a missing role is read as an empty one and named in ``shape.problem``.
     """
-    role, content = raw.get("role"), raw.get("content")
+    role, content = raw.get("role"), content_given(raw)
     if isinstance(role, str) and isinstance(content, str) and len(raw) == 2:
         return _read_plain(role, content)
     parts = _content_parts(content)
@@ -3474,10 +3527,10 @@ def _content_parts(content: object) -> list[Mapping[str, Any]]:
         return [{"type": "text", "text": content}]
     if content is None:
         return []
-    if not isinstance(content, list):
+    if (parts := row_given(content)) is None:
         return [{"type": "text", "text": _argument_text(content) or str(content)}]
     return [
-        p if isinstance(p, Mapping) else {"type": "text", "text": written_text(p)} for p in content
+        p if isinstance(p, Mapping) else {"type": "text", "text": written_text(p)} for p in parts
     ]
 
 
@@ -3525,9 +3578,8 @@ def _media_of(parts: list[Mapping[str, Any]]) -> tuple[MediaKind, ...]:
 
 def media_parts(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The pictures, sounds and files of a message, as they came; those inside results too."""
-    content = raw.get("content")
     found: list[Mapping[str, Any]] = []
-    for part in content if isinstance(content, list) else ():
+    for part in row_given(raw.get("content")) or ():
         if not isinstance(part, Mapping):
             continue
         if (result := result_keys(part)) is not None:
@@ -3566,12 +3618,10 @@ def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple
     if raw.get("role") != "assistant":
         return ()
     calls: list[ToolCall] = []
-    listed = raw.get("tool_calls")
-    for call in listed if isinstance(listed, list) else ():
+    for call in row_given(raw.get("tool_calls")) or ():
         if not isinstance(call, Mapping):
             continue
-        body = call.get("function") or call.get("custom") or {}
-        body = body if isinstance(body, Mapping) else {}
+        body = fields_given(call.get("function") or call.get("custom")) or {}
         calls.append(
             ToolCall(
                 _id_text(call.get("id")),
@@ -3591,8 +3641,8 @@ def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple
             arguments = _argument_text(part.get("arguments") or part.get("input"))
             calls.append(ToolCall(call_id, written_text(part.get("name") or ""), arguments))
             seen.add(call_id)
-    old = raw.get("function_call")
-    if not calls and isinstance(old, Mapping):
+    old = fields_given(raw.get("function_call"))
+    if not calls and old is not None:
         name = written_text(old.get("name") or "")
         calls.append(ToolCall(name, name, _argument_text(old.get("arguments"))))
     return tuple(calls)
@@ -3609,7 +3659,7 @@ def _read_shape(
     text: str,
     more_answers: tuple[str, ...],
 ) -> MessageShape:
-    role, content = raw.get("role"), raw.get("content")
+    role, content = raw.get("role"), content_given(raw)
     kinds = [_block_type(p) for p in parts]
     used = {_id_text(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES}
     answered = {
@@ -3654,7 +3704,7 @@ def _read_shape(
 def _shape_problem(raw: Mapping[str, Any]) -> str:
     if not isinstance(raw.get("role"), str) or not raw.get("role"):
         return "role is missing"
-    if not isinstance(raw.get("content"), (str, list, type(None))):
+    if not isinstance(raw.get("content"), (str, list, tuple, type(None))):
         return f"content is {type(raw.get('content')).__name__}"
     return ""
 
@@ -3847,7 +3897,9 @@ def content_key(raw: Mapping[str, Any]) -> ContentKey:
     try:
         return marshal.dumps(dict(raw), _KEY_VERSION)
     except (ValueError, TypeError):
-        return written_text(raw, repr).encode("utf-8", "surrogatepass")
+        # Python's form tells types apart, JSON what is in a mapping that writes its address alone
+        both = f"{written_text(raw, repr)}\0{json_text(raw)}"
+        return both.encode("utf-8", "surrogatepass")
 
 
 def key_bytes(key: ContentKey) -> bytes:
@@ -9877,7 +9929,7 @@ def missing_result(
 
 def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The message with this text in place of all its text; pictures and other parts stay."""
-    content = raw.get("content")
+    content = content_given(raw)
     if not isinstance(content, list):
         return {**raw, "content": text}
     if (said := with_results_said(content, text, alone=False)) is not None:
@@ -9896,7 +9948,7 @@ def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 def with_text_alone(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The message with this text in place of everything in it, pictures too."""
-    content = raw.get("content")
+    content = content_given(raw)
     if not isinstance(content, list):
         return {**raw, "content": text}
     if (said := with_results_said(content, text, alone=True)) is not None:
@@ -9916,7 +9968,7 @@ def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, 
     Whatever is taken out of a text leaves a mark, flags too: a reader sees that it is not whole,
     and a message that was nothing else is not empty, which providers refuse.
     """
-    content = raw.get("content")
+    content = content_given(raw)
     if isinstance(content, str):
         return {**raw, "content": ELISION + content[prefix_length:]}
     parts = list(content) if isinstance(content, list) else []
@@ -9938,7 +9990,7 @@ def with_text_in_front(
     Args:
         shown: parts that stand behind that text, such as pictures.
     """
-    content = raw.get("content")
+    content = content_given(raw)
     if shown or isinstance(content, list):
         own = content if isinstance(content, list) else []
         kinds = {str(p.get("type")) for p in (*shown, *own) if isinstance(p, Mapping)}
@@ -9955,7 +10007,7 @@ def merged_users(raws: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Args:
         raws: at least one, the earliest first.
     """
-    contents = [raw.get("content") for raw in raws]
+    contents = [content_given(raw) for raw in raws]
     texts = [c for c in contents if isinstance(c, str)]
     if len(texts) == len(contents):
         return {**raws[-1], "content": "\n\n".join(texts)}
@@ -9987,19 +10039,20 @@ def with_short_call_ids(
         return {**part, key: short_call_id(part[key], fits, length)}
 
     changed = dict(raw)
-    if isinstance(calls := raw.get("tool_calls"), list):
-        changed["tool_calls"] = [renamed(c, "id") for c in calls]
-    if raw.get("role") == "assistant" and isinstance(parts := raw.get("content"), list):
-        changed["content"] = [
-            renamed(p, _CALL_BLOCK_KEYS[kind])
-            if isinstance(p, Mapping) and (kind := str(p.get("type"))) in _CALL_BLOCK_KEYS
-            else p
-            for p in parts
-        ]
-    elif isinstance(parts := raw.get("content"), list):
-        changed["content"] = [
-            p if (keys := result_keys(p)) is None else renamed(p, keys[0]) for p in parts
-        ]
+
+    def id_key(part: Any) -> str | None:
+        if raw.get("role") != "assistant":
+            return None if (keys := result_keys(part)) is None else keys[0]
+        return _CALL_BLOCK_KEYS.get(str(part.get("type"))) if isinstance(part, Mapping) else None
+
+    calls = row_given(raw.get("tool_calls")) or []
+    parts = row_given(raw.get("content")) or []
+    short_calls = [renamed(c, "id") for c in calls]
+    short_parts = [renamed(p, key) if (key := id_key(p)) else p for p in parts]
+    if short_calls != calls:
+        changed["tool_calls"] = short_calls
+    if short_parts != parts:
+        changed["content"] = short_parts
     return dict(renamed(changed, "tool_call_id"))
 
 
@@ -13674,8 +13727,10 @@ class Conversation:
         plain = set(map(type, messages)) <= {dict}
         for i, message in enumerate([] if plain else messages):
             if not isinstance(message, Mapping):
+                such = ", such as its model_dump(exclude_none=True)"
                 raise ConversationError(
                     f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
+                    + (such if hasattr(message, "model_dump") else "")
                 )
         if not plain or not _have_roles(messages):
             _refuse_items(messages)

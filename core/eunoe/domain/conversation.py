@@ -44,8 +44,10 @@ class Conversation:
         plain = set(map(type, messages)) <= {dict}
         for i, message in enumerate([] if plain else messages):
             if not isinstance(message, Mapping):
+                such = ", such as its model_dump(exclude_none=True)"
                 raise ConversationError(
                     f"messages[{i}] is {type(message).__name__}; allowed: a message dict"
+                    + (such if hasattr(message, "model_dump") else "")
                 )
         if not plain or not _have_roles(messages):
             _refuse_items(messages)

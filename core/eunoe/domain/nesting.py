@@ -37,12 +37,37 @@ def json_text(
             sort_keys=sort_keys,
             separators=(separators[0].rstrip(), separators[1]) if indent else separators,
             indent=indent,
-            default=repr,
+            default=_written_as,
         )
     except RecursionError:
         return _deep_json(value, ensure_ascii, sort_keys, separators)
     except (TypeError, ValueError):
         return written_text(value, repr)
+
+
+def model_fields(value: object) -> dict[str, Any] | None:
+    """The fields of a pydantic model, those left out that are None; None if it is no model."""
+    write = getattr(type(value), "model_dump", None)
+    if not callable(write) or isinstance(value, type):
+        return None
+    try:
+        fields = write(value, exclude_none=True)
+    except (TypeError, ValueError):  # it is named so only, or holds what pydantic cannot write
+        return None
+    return fields if isinstance(fields, dict) else None
+
+
+def _held_in(value: object) -> dict[Any, Any] | list[Any] | tuple[Any, ...] | None:
+    """What a container holds; None if the value is none."""
+    if isinstance(value, (dict, list, tuple)):
+        return value
+    return dict(value) if isinstance(value, Mapping) else model_fields(value)
+
+
+def _written_as(value: object) -> object:
+    """What stands in JSON for a value that has no form there."""
+    held = _held_in(value)
+    return repr(value) if held is None else held
 
 
 def written_text(value: object, write: Callable[[object], str] = str) -> str:
@@ -61,6 +86,7 @@ def _deep_json(
     quote = encode_basestring_ascii if ensure_ascii else encode_basestring
     comma, colon = separators
     pieces: list[str] = []
+    held_by_id: list[object] = []  # an id is no other's while its object lives
     inside: set[int] = set()
     todo: list[tuple[str, Any]] = [("value", value)]
     while todo:
@@ -69,17 +95,18 @@ def _deep_json(
             pieces.append(item)
         elif kind == "end":
             inside.discard(item)
-        elif not isinstance(item, (dict, list, tuple)):
+        elif (held := _held_in(item)) is None:
             pieces.append(_leaf_json(item, quote))
         elif id(item) in inside:
             pieces.append(_AGAIN)
         else:
             inside.add(id(item))
-            pairs: Iterable[tuple[str, object]] = (("", v) for v in item)
-            if isinstance(item, dict):
-                keys = sorted(item, key=_key_text) if sort_keys else item
-                pairs = ((quote(_key_text(k)) + colon, item[k]) for k in keys)
-            opening, closing = "{}" if isinstance(item, dict) else "[]"
+            held_by_id.append(held)
+            pairs: Iterable[tuple[str, object]] = (("", v) for v in held)
+            if isinstance(held, dict):
+                keys = sorted(held, key=_key_text) if sort_keys else held
+                pairs = [(quote(_key_text(k)) + colon, held[k]) for k in keys]
+            opening, closing = "{}" if isinstance(held, dict) else "[]"
             after: list[tuple[str, Any]] = [("text", opening)]
             for n, (name, inner) in enumerate(pairs):
                 after += [("text", (comma if n else "") + name), ("value", inner)]
@@ -107,9 +134,13 @@ def _leaf_json(value: object, quote: Callable[[str], str]) -> str:
 
 
 def with_strings_changed(value: Any, change: Callable[[str], str]) -> Any:
-    """A copy with every string changed, keys included; mappings become dicts, other values stay."""
+    """A copy with every string changed, keys included; other values stay.
+
+    Mappings and pydantic models become dicts, tuples become lists.
+    """
     root: list[Any] = [None]
     copies: dict[int, Any] = {}
+    held_by_id: list[object] = []  # an id is no other's while its object lives
     todo: list[tuple[Any, Any, Any]] = [(value, root, 0)]
     while todo:
         item, holder, place = todo.pop()
@@ -117,16 +148,17 @@ def with_strings_changed(value: Any, change: Callable[[str], str]) -> Any:
             holder[place] = change(item)
         elif id(item) in copies:
             holder[place] = copies[id(item)]
-        elif isinstance(item, Mapping):
+        elif (held := _held_in(item)) is None:
+            holder[place] = item
+        elif isinstance(held, dict):
+            held_by_id.append(held)
             made: dict[Any, Any] = {}
             holder[place] = copies[id(item)] = made
-            named = [(change(k) if isinstance(k, str) else k, v) for k, v in item.items()]
+            named = [(change(k) if isinstance(k, str) else k, v) for k, v in held.items()]
             made.update((k, None) for k, _ in named)
             todo += [(v, made, k) for k, v in reversed(named)]
-        elif isinstance(item, list):
-            row: list[Any] = [None] * len(item)
-            holder[place] = copies[id(item)] = row
-            todo += [(v, row, n) for n, v in enumerate(item)]
         else:
-            holder[place] = item
+            row: list[Any] = [None] * len(held)
+            holder[place] = copies[id(item)] = row
+            todo += [(v, row, n) for n, v in enumerate(held)]
     return root[0]

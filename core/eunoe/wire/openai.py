@@ -20,6 +20,7 @@ from eunoe.domain.message import (
     text_digest,
 )
 from eunoe.domain.nesting import json_text, written_text
+from eunoe.wire.given_forms import content_given, fields_given, row_given
 from eunoe.wire.result_blocks import answered_in_blocks, result_keys
 
 CALL_BLOCK_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
@@ -41,7 +42,7 @@ def read_message(raw: Mapping[str, Any]) -> Message:
     Args:
         raw: any mapping; a missing role is read as an empty one and named in ``shape.problem``.
     """
-    role, content = raw.get("role"), raw.get("content")
+    role, content = raw.get("role"), content_given(raw)
     if isinstance(role, str) and isinstance(content, str) and len(raw) == 2:
         return _read_plain(role, content)
     parts = _content_parts(content)
@@ -95,10 +96,10 @@ def _content_parts(content: object) -> list[Mapping[str, Any]]:
         return [{"type": "text", "text": content}]
     if content is None:
         return []
-    if not isinstance(content, list):
+    if (parts := row_given(content)) is None:
         return [{"type": "text", "text": _argument_text(content) or str(content)}]
     return [
-        p if isinstance(p, Mapping) else {"type": "text", "text": written_text(p)} for p in content
+        p if isinstance(p, Mapping) else {"type": "text", "text": written_text(p)} for p in parts
     ]
 
 
@@ -146,9 +147,8 @@ def _media_of(parts: list[Mapping[str, Any]]) -> tuple[MediaKind, ...]:
 
 def media_parts(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The pictures, sounds and files of a message, as they came; those inside results too."""
-    content = raw.get("content")
     found: list[Mapping[str, Any]] = []
-    for part in content if isinstance(content, list) else ():
+    for part in row_given(raw.get("content")) or ():
         if not isinstance(part, Mapping):
             continue
         if (result := result_keys(part)) is not None:
@@ -187,12 +187,10 @@ def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple
     if raw.get("role") != "assistant":
         return ()
     calls: list[ToolCall] = []
-    listed = raw.get("tool_calls")
-    for call in listed if isinstance(listed, list) else ():
+    for call in row_given(raw.get("tool_calls")) or ():
         if not isinstance(call, Mapping):
             continue
-        body = call.get("function") or call.get("custom") or {}
-        body = body if isinstance(body, Mapping) else {}
+        body = fields_given(call.get("function") or call.get("custom")) or {}
         calls.append(
             ToolCall(
                 _id_text(call.get("id")),
@@ -212,8 +210,8 @@ def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple
             arguments = _argument_text(part.get("arguments") or part.get("input"))
             calls.append(ToolCall(call_id, written_text(part.get("name") or ""), arguments))
             seen.add(call_id)
-    old = raw.get("function_call")
-    if not calls and isinstance(old, Mapping):
+    old = fields_given(raw.get("function_call"))
+    if not calls and old is not None:
         name = written_text(old.get("name") or "")
         calls.append(ToolCall(name, name, _argument_text(old.get("arguments"))))
     return tuple(calls)
@@ -230,7 +228,7 @@ def _read_shape(
     text: str,
     more_answers: tuple[str, ...],
 ) -> MessageShape:
-    role, content = raw.get("role"), raw.get("content")
+    role, content = raw.get("role"), content_given(raw)
     kinds = [_block_type(p) for p in parts]
     used = {_id_text(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES}
     answered = {
@@ -275,7 +273,7 @@ def _read_shape(
 def _shape_problem(raw: Mapping[str, Any]) -> str:
     if not isinstance(raw.get("role"), str) or not raw.get("role"):
         return "role is missing"
-    if not isinstance(raw.get("content"), (str, list, type(None))):
+    if not isinstance(raw.get("content"), (str, list, tuple, type(None))):
         return f"content is {type(raw.get('content')).__name__}"
     return ""
 

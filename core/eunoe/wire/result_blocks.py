@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eunoe.domain.nesting import written_text
+from eunoe.wire.given_forms import row_given
 
 RESULT_BLOCKS = {
     "tool_result": ("tool_use_id", "content"),
@@ -40,15 +41,13 @@ def answered_in_blocks(role: object, parts: Sequence[Mapping[str, Any]]) -> tupl
 
 def speaks_as_user(raw: Mapping[str, Any]) -> bool:
     """Whether a user speaks in a message, rather than a tool in the user's role."""
-    content = raw.get("content")
-    parts = content if isinstance(content, list) else ()
+    parts = row_given(raw.get("content")) or ()
     return raw.get("role") == "user" and not any(map(result_keys, parts))
 
 
 def result_block(call_id: str | None, text: str, like: Mapping[str, Any]) -> dict[str, Any] | None:
     """A user message with a result in the form of another message's; None if that has no block."""
-    content = like.get("content")
-    for part in content if isinstance(content, list) else ():
+    for part in row_given(like.get("content")) or ():
         if (keys := result_keys(part)) is not None:
             return {
                 "role": like.get("role"),
@@ -73,8 +72,7 @@ def with_results_said(content: Sequence[Any], text: str, *, alone: bool) -> list
     for part in content:
         keys = result_keys(part)
         if keys is not None:
-            inner = part.get(keys[1])
-            shown = [] if alone or not isinstance(inner, list) else _not_texts(inner)
+            shown = [] if alone else _not_texts(row_given(part.get(keys[1])) or ())
             now = "" if said else text
             first = [{"type": _text_type(part), "text": now}] if now else []
             parts.append({**part, keys[1]: [*first, *shown] if shown else now})

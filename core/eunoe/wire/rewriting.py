@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from eunoe.domain.nesting import with_strings_changed, written_text
+from eunoe.wire.given_forms import content_given, row_given
 from eunoe.wire.result_blocks import result_block, result_keys, with_results_said
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -39,7 +40,7 @@ def missing_result(
 
 def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The message with this text in place of all its text; pictures and other parts stay."""
-    content = raw.get("content")
+    content = content_given(raw)
     if not isinstance(content, list):
         return {**raw, "content": text}
     if (said := with_results_said(content, text, alone=False)) is not None:
@@ -58,7 +59,7 @@ def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 def with_text_alone(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The message with this text in place of everything in it, pictures too."""
-    content = raw.get("content")
+    content = content_given(raw)
     if not isinstance(content, list):
         return {**raw, "content": text}
     if (said := with_results_said(content, text, alone=True)) is not None:
@@ -78,7 +79,7 @@ def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, 
     Whatever is taken out of a text leaves a mark, flags too: a reader sees that it is not whole,
     and a message that was nothing else is not empty, which providers refuse.
     """
-    content = raw.get("content")
+    content = content_given(raw)
     if isinstance(content, str):
         return {**raw, "content": ELISION + content[prefix_length:]}
     parts = list(content) if isinstance(content, list) else []
@@ -100,7 +101,7 @@ def with_text_in_front(
     Args:
         shown: parts that stand behind that text, such as pictures.
     """
-    content = raw.get("content")
+    content = content_given(raw)
     if shown or isinstance(content, list):
         own = content if isinstance(content, list) else []
         kinds = {str(p.get("type")) for p in (*shown, *own) if isinstance(p, Mapping)}
@@ -117,7 +118,7 @@ def merged_users(raws: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Args:
         raws: at least one, the earliest first.
     """
-    contents = [raw.get("content") for raw in raws]
+    contents = [content_given(raw) for raw in raws]
     texts = [c for c in contents if isinstance(c, str)]
     if len(texts) == len(contents):
         return {**raws[-1], "content": "\n\n".join(texts)}
@@ -149,19 +150,20 @@ def with_short_call_ids(
         return {**part, key: short_call_id(part[key], fits, length)}
 
     changed = dict(raw)
-    if isinstance(calls := raw.get("tool_calls"), list):
-        changed["tool_calls"] = [renamed(c, "id") for c in calls]
-    if raw.get("role") == "assistant" and isinstance(parts := raw.get("content"), list):
-        changed["content"] = [
-            renamed(p, _CALL_BLOCK_KEYS[kind])
-            if isinstance(p, Mapping) and (kind := str(p.get("type"))) in _CALL_BLOCK_KEYS
-            else p
-            for p in parts
-        ]
-    elif isinstance(parts := raw.get("content"), list):
-        changed["content"] = [
-            p if (keys := result_keys(p)) is None else renamed(p, keys[0]) for p in parts
-        ]
+
+    def id_key(part: Any) -> str | None:
+        if raw.get("role") != "assistant":
+            return None if (keys := result_keys(part)) is None else keys[0]
+        return _CALL_BLOCK_KEYS.get(str(part.get("type"))) if isinstance(part, Mapping) else None
+
+    calls = row_given(raw.get("tool_calls")) or []
+    parts = row_given(raw.get("content")) or []
+    short_calls = [renamed(c, "id") for c in calls]
+    short_parts = [renamed(p, key) if (key := id_key(p)) else p for p in parts]
+    if short_calls != calls:
+        changed["tool_calls"] = short_calls
+    if short_parts != parts:
+        changed["content"] = short_parts
     return dict(renamed(changed, "tool_call_id"))
 
 

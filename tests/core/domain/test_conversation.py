@@ -4,6 +4,7 @@ from collections import OrderedDict
 from types import MappingProxyType
 
 import pytest
+from pydantic import BaseModel
 
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.errors import ConversationError
@@ -40,6 +41,14 @@ def test_what_is_no_list_of_messages_is_named(given, said):
 def test_an_item_that_is_no_message_is_refused_not_left_out(item):
     with pytest.raises(ConversationError, match=r"messages\[1\] is an item of type '\w+' without"):
         Conversation.from_openai_messages([{"role": "user", "content": "q"}, item])
+
+
+def test_of_an_answer_as_a_client_gives_it_the_dict_is_named():
+    class Answer(BaseModel):
+        role: str = "assistant"
+
+    with pytest.raises(ConversationError, match=r"Answer; .*its model_dump\(exclude_none="):
+        Conversation.from_openai_messages([{"role": "user", "content": "x"}, Answer()])
 
 
 @pytest.mark.parametrize("given", [None, [], ()])

@@ -95,7 +95,7 @@ def test_indented_text_is_that_of_json():
 
 
 def test_strings_change_however_deep_and_nothing_is_written_into():
-    value = nested(DEEP, ("kept", 5))
+    value = nested(DEEP, frozenset({"kept", 5}))
     changed = with_strings_changed(value, str.upper)
     for _ in range(DEEP // 2):
         value, changed = value[0]["k"], changed[0]["K"]

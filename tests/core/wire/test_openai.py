@@ -90,7 +90,8 @@ def test_content_is_read(content, text, pieces, media, substance):
         ({"role": 5, "content": "x"}, "role is missing"),
         ({"role": "user", "content": 5}, "content is int"),
         ({"role": "user", "content": {}}, "content is dict"),
-        ({"role": "user", "content": ()}, "content is tuple"),
+        ({"role": "user", "content": ()}, ""),
+        ({"role": "user", "content": {"a"}}, "content is set"),
         ({}, "role is missing"),
     ],
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 from eunoe.domain.flag import FlagReading
 from eunoe.domain.message import Message
-from eunoe.domain.nesting import written_text
+from eunoe.domain.nesting import json_text, written_text
 from eunoe.domain.ports import TokenCounter
 from eunoe.pipeline.chat.opinion_memory import OpinionMemory
 from eunoe.stages.counting.message_cost import count_messages_batch
@@ -185,7 +185,9 @@ def content_key(raw: Mapping[str, Any]) -> ContentKey:
     try:
         return marshal.dumps(dict(raw), _KEY_VERSION)
     except (ValueError, TypeError):
-        return written_text(raw, repr).encode("utf-8", "surrogatepass")
+        # Python's form tells types apart, JSON what is in a mapping that writes its address alone
+        both = f"{written_text(raw, repr)}\0{json_text(raw)}"
+        return both.encode("utf-8", "surrogatepass")
 
 
 def key_bytes(key: ContentKey) -> bytes:
