@@ -21,11 +21,16 @@ from eunoe.domain.message import (
 )
 from eunoe.domain.nesting import json_text, written_text
 from eunoe.wire.given_forms import content_given, fields_given, row_given
-from eunoe.wire.result_blocks import answered_in_blocks, result_keys
+from eunoe.wire.part_kinds import (
+    TEXT_TYPES,
+    block_type,
+    call_key,
+    media_kind,
+    result_keys,
+    said_key,
+)
+from eunoe.wire.result_blocks import answered_in_blocks
 
-CALL_BLOCK_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
-_TEXT_BLOCK_TYPES = ("text", "input_text", "output_text")
-_THINKING_TYPES = ("thinking", "redacted_thinking", "reasoning")
 _SERVER_USES = ("server_tool_use", "mcp_tool_use", "server_tool_call")
 _HOST_KEYS = frozenset({"id", "timestamp", "created_at", "updated_at"})
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/=_-]{800,}")
@@ -66,7 +71,7 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         pieces=() if isinstance(content, str) else _part_pieces(parts),
         reasoning=reasoning if isinstance(reasoning := raw.get("reasoning_content"), str) else "",
         media=_media_of(parts),
-        parts=() if isinstance(content, str) else tuple(_block_type(p) for p in parts),
+        parts=() if isinstance(content, str) else tuple(block_type(p) for p in parts),
         shape=_read_shape(
             raw, parts, calls, text, in_blocks[1:] if answers in in_blocks[:1] else in_blocks
         ),
@@ -103,35 +108,12 @@ def _content_parts(content: object) -> list[Mapping[str, Any]]:
     ]
 
 
-def _block_type(part: Mapping[str, Any]) -> str:
-    return written_text(part.get("type", ""))
-
-
 def _part_text(part: Mapping[str, Any]) -> str:
-    kind = _block_type(part)
     if (result := result_keys(part)) is not None:
         inner = _content_parts(part.get(result[1]))
         return "\n".join(t for p in inner if (t := _part_text(p)))
-    if kind in _THINKING_TYPES or kind in CALL_BLOCK_TYPES or _media_kind(part) is not None:
-        return ""
-    text = part.get("text")
-    if isinstance(text, str):
-        return text
-    refusal = part.get("refusal")
-    return refusal if isinstance(refusal, str) else ""
-
-
-def _media_kind(part: Mapping[str, Any]) -> MediaKind | None:
-    kind = _block_type(part)
-    if "image" in kind:
-        image = part.get("image_url")
-        details = (part.get("detail"), image.get("detail") if isinstance(image, Mapping) else None)
-        return "image_low" if "low" in details else "image"
-    if "audio" in kind:
-        return "audio"
-    if "video" in kind or "media" in kind:
-        return "video"
-    return "file" if "file" in kind or "document" in kind else None
+    text = part.get(said_key(part) or "")
+    return text if isinstance(text, str) else ""
 
 
 def _media_of(parts: list[Mapping[str, Any]]) -> tuple[MediaKind, ...]:
@@ -140,7 +122,7 @@ def _media_of(parts: list[Mapping[str, Any]]) -> tuple[MediaKind, ...]:
     for part in parts:
         if (result := result_keys(part)) is not None:
             kinds += _media_of(_content_parts(part.get(result[1])))
-        elif (kind := _media_kind(part)) is not None:
+        elif (kind := media_kind(part)) is not None:
             kinds.append(kind)
     return tuple(kinds)
 
@@ -153,7 +135,7 @@ def media_parts(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
             continue
         if (result := result_keys(part)) is not None:
             found += media_parts({"content": part.get(result[1])})
-        elif _media_kind(part) is not None:
+        elif media_kind(part) is not None:
             found.append(part)
     return found
 
@@ -162,7 +144,7 @@ def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
     """What a model reads of each part; calls and media are counted elsewhere."""
     pieces: list[str] = []
     for part in parts:
-        if _block_type(part) in CALL_BLOCK_TYPES or _media_kind(part) is not None:
+        if call_key(part) is not None or media_kind(part) is not None:
             continue
         if (result := result_keys(part)) is not None:
             pieces += _part_pieces(_content_parts(part.get(result[1])))
@@ -200,12 +182,9 @@ def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple
         )
     seen = {c.id for c in calls}
     for part in parts:
-        kind = _block_type(part)
-        if kind not in CALL_BLOCK_TYPES:
+        if (key := call_key(part)) is None:
             continue
-        call_id = _id_text(
-            part.get("call_id" if kind.endswith("_call") and "call_id" in part else "id")
-        )
+        call_id = _id_text(part.get(key))
         if call_id is None or call_id not in seen:
             arguments = _argument_text(part.get("arguments") or part.get("input"))
             calls.append(ToolCall(call_id, written_text(part.get("name") or ""), arguments))
@@ -229,7 +208,7 @@ def _read_shape(
     more_answers: tuple[str, ...],
 ) -> MessageShape:
     role, content = raw.get("role"), content_given(raw)
-    kinds = [_block_type(p) for p in parts]
+    kinds = [block_type(p) for p in parts]
     used = {_id_text(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES}
     answered = {
         _id_text(p.get("tool_use_id") or p.get("tool_call_id"))
@@ -285,7 +264,7 @@ def _substance(
         return 2
     if not parts:
         return 0
-    only_text = all(_block_type(p) in _TEXT_BLOCK_TYPES for p in parts)
+    only_text = all(block_type(p) in TEXT_TYPES for p in parts)
     return 1 if only_text and not text.strip() else 2
 
 

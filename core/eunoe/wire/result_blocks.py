@@ -11,21 +11,7 @@ from typing import Any
 
 from eunoe.domain.nesting import written_text
 from eunoe.wire.given_forms import row_given
-
-RESULT_BLOCKS = {
-    "tool_result": ("tool_use_id", "content"),
-    "function_call_output": ("call_id", "output"),
-    "custom_tool_call_output": ("call_id", "output"),
-}
-"""Types of such blocks, with the keys of the call that they answer and of what they say."""
-
-_RESULT_TEXTS = ("text", "input_text", "output_text")
-
-
-def result_keys(part: object) -> tuple[str, str] | None:
-    """The keys of the id and of the content of a block; None if it is no result."""
-    kind = part.get("type") if isinstance(part, Mapping) else None
-    return RESULT_BLOCKS.get(kind) if isinstance(kind, str) else None
+from eunoe.wire.part_kinds import result_keys, said_key
 
 
 def answered_in_blocks(role: object, parts: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -87,4 +73,4 @@ def _text_type(block: Mapping[str, Any]) -> str:
 
 
 def _not_texts(parts: Sequence[Any]) -> list[Any]:
-    return [p for p in parts if isinstance(p, Mapping) and p.get("type") not in _RESULT_TEXTS]
+    return [p for p in parts if isinstance(p, Mapping) and said_key(p) is None]

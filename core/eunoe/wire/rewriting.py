@@ -9,16 +9,10 @@ from typing import Any
 
 from eunoe.domain.nesting import with_strings_changed, written_text
 from eunoe.wire.given_forms import content_given, row_given
-from eunoe.wire.result_blocks import result_block, result_keys, with_results_said
+from eunoe.wire.part_kinds import TEXT_TYPES, call_key, result_keys, said_key
+from eunoe.wire.result_blocks import result_block, with_results_said
 
 _HALF = re.compile("[\ud800-\udfff]")
-_CALL_BLOCK_KEYS = {
-    "tool_use": "id",
-    "tool_call": "id",
-    "function_call": "call_id",
-    "custom_tool_call": "call_id",
-}
-_TEXT_TYPES = ("text", "input_text", "output_text")
 
 
 def user_message(text: str) -> dict[str, Any]:
@@ -48,11 +42,13 @@ def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     parts: list[Any] = []
     written = False
     for part in content:
-        if isinstance(part, Mapping) and part.get("type") in _TEXT_TYPES and "text" in part:
-            if not written:
-                parts.append({**part, "text": text})
+        key = said_key(part) if isinstance(part, Mapping) else None
+        if key is not None and not written:
+            parts.append(
+                {**part, "text": text} if key == "text" else {"type": "text", "text": text}
+            )
             written = True
-        elif not isinstance(part, str):
+        elif key is None and isinstance(part, Mapping):
             parts.append(part)
     return {**raw, "content": parts if written else [{"type": "text", "text": text}, *parts]}
 
@@ -64,9 +60,7 @@ def with_text_alone(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
         return {**raw, "content": text}
     if (said := with_results_said(content, text, alone=True)) is not None:
         return {**raw, "content": said}
-    first = next(
-        (p for p in content if isinstance(p, Mapping) and p.get("type") in _TEXT_TYPES), {}
-    )
+    first = next((p for p in content if isinstance(p, Mapping) and p.get("type") in TEXT_TYPES), {})
     return {**raw, "content": [{"type": "text", **first, "text": text}]}
 
 
@@ -87,8 +81,9 @@ def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, 
         if isinstance(part, str) and part:
             parts[i] = ELISION + part[prefix_length:]
             break
-        if isinstance(part, Mapping) and isinstance(part.get("text"), str) and part["text"]:
-            parts[i] = {**part, "text": ELISION + part["text"][prefix_length:]}
+        key = said_key(part) if isinstance(part, Mapping) else None
+        if key is not None and isinstance(part[key], str) and part[key]:
+            parts[i] = {**part, key: ELISION + part[key][prefix_length:]}
             break
     return {**raw, "content": parts}
 
@@ -154,7 +149,7 @@ def with_short_call_ids(
     def id_key(part: Any) -> str | None:
         if raw.get("role") != "assistant":
             return None if (keys := result_keys(part)) is None else keys[0]
-        return _CALL_BLOCK_KEYS.get(str(part.get("type"))) if isinstance(part, Mapping) else None
+        return call_key(part)
 
     calls = row_given(raw.get("tool_calls")) or []
     parts = row_given(raw.get("content")) or []

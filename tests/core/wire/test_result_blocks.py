@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from eunoe.wire.openai import read_message
+from eunoe.wire.part_kinds import result_keys
 from eunoe.wire.result_blocks import (
     answered_in_blocks,
     result_block,
-    result_keys,
     speaks_as_user,
     with_results_said,
 )
