@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 201 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a7597b081ee5e5fe7de993fcede010021d809126d383a3063e90f1748f7c1872
+# Made of 202 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 6a519c39156a83d724b1e281b0abd88ef78a78574ff30fdb11c92b573558ddef
 
 from __future__ import annotations
 
@@ -2072,7 +2072,7 @@ _CUE_ASSISTANT_PATTERN = re.compile(
     re.IGNORECASE,
 )
 _CUE_STANDING_PATTERN = re.compile(
-    r"(?:^|[.!?\n]\s*)(?:please )?(?:always|never|from now on|remember (?:to|that))\b"
+    r"(?:^|[.!?]\s*+|\n[^\S\n]*+)(?:please )?(?:always|never|from now on|remember (?:to|that))\b"
     r"|\bi (?:would |really |always )?prefer\b|\bi'd (?:rather|prefer)\b",
     re.IGNORECASE,
 )
@@ -2084,7 +2084,7 @@ _CUE_FOLLOW_UP_PATTERN = re.compile(
 )
 _CUE_WANTS_PATTERN = re.compile(
     # "Tell me the port", "list what we agreed", not "show me how to" or "give me an example"
-    r"(?:\A|[.!?;:\n,]\s*|\b(?:please|now|then|and|just|can you|could you) )"
+    r"(?:\A|[.!?;:,]\s*+|\n[^\S\n]*+|\b(?:please|now|then|and|just|can you|could you) )"
     r"(?:tell|show|give|send|read|list|repeat|quote|name|find|look up|fetch|print|state|spell)"
     r"(?: (?:me|us|him|her|them|out|again|up|back)){0,2} "
     r"(?:the|that|those|my|our|his|her|their|all|everything|what|which|when|where|who|whose) "
@@ -3371,16 +3371,22 @@ def fields_given(value: object) -> Mapping[str, Any] | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.wire.result_blocks: Results of tools that stand as blocks in a message of the user, one or several.
+# eunoe.wire.part_kinds: What a content part is: text that the message says, a call, a result, reasoning, or media.
 
+TEXT_TYPES = ("text", "input_text", "output_text")
+_CALL_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
+_THINKING_TYPES = ("thinking", "redacted_thinking", "reasoning")
 RESULT_BLOCKS = {
     "tool_result": ("tool_use_id", "content"),
     "function_call_output": ("call_id", "output"),
     "custom_tool_call_output": ("call_id", "output"),
 }
-"""Types of such blocks, with the keys of the call that they answer and of what they say."""
+"""Types of blocks of results, with the keys of the call that they answer and of what they say."""
 
-_RESULT_TEXTS = ("text", "input_text", "output_text")
+
+def block_type(part: Mapping[str, Any]) -> str:
+    """The type of a part as text; empty if it has none."""
+    return written_text(part.get("type", ""))
 
 
 def result_keys(part: object) -> tuple[str, str] | None:
@@ -3388,6 +3394,45 @@ def result_keys(part: object) -> tuple[str, str] | None:
     kind = part.get("type") if isinstance(part, Mapping) else None
     return RESULT_BLOCKS.get(kind) if isinstance(kind, str) else None
 
+
+def call_key(part: object) -> str | None:
+    """The key of a call's id in its block; None if it is no call."""
+    if not isinstance(part, Mapping) or (kind := block_type(part)) not in _CALL_TYPES:
+        return None
+    return "call_id" if kind.endswith("_call") and "call_id" in part else "id"
+
+
+def media_kind(part: Mapping[str, Any]) -> MediaKind | None:
+    """What a part shows that is no text; None if it is none of these."""
+    kind = block_type(part)
+    if "image" in kind:
+        image = part.get("image_url")
+        details = (part.get("detail"), image.get("detail") if isinstance(image, Mapping) else None)
+        return "image_low" if "low" in details else "image"
+    if "audio" in kind:
+        return "audio"
+    if "video" in kind or "media" in kind:
+        return "video"
+    return "file" if "file" in kind or "document" in kind else None
+
+
+def said_key(part: Mapping[str, Any]) -> str | None:
+    """The key under which a part holds what the message says; None if it says nothing.
+
+    What reads a message's text and what writes it anew go by it, so that nothing stands twice.
+    """
+    if result_keys(part) is not None or call_key(part) is not None or media_kind(part) is not None:
+        return None
+    kind = block_type(part)
+    if kind in _THINKING_TYPES:
+        return None
+    if isinstance(part.get("text"), str) or (kind in TEXT_TYPES and "text" in part):
+        return "text"
+    return "refusal" if isinstance(part.get("refusal"), str) else None
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.wire.result_blocks: Results of tools that stand as blocks in a message of the user, one or several.
 
 def answered_in_blocks(role: object, parts: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """The calls that a message answers in blocks, in order; none for the assistant's."""
@@ -3448,15 +3493,12 @@ def _text_type(block: Mapping[str, Any]) -> str:
 
 
 def _not_texts(parts: Sequence[Any]) -> list[Any]:
-    return [p for p in parts if isinstance(p, Mapping) and p.get("type") not in _RESULT_TEXTS]
+    return [p for p in parts if isinstance(p, Mapping) and said_key(p) is None]
 
 
 # --------------------------------------------------------------------------------------------------
 # eunoe.wire.openai: Read OpenAI-style message dicts into the house's values.
 
-CALL_BLOCK_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
-_TEXT_BLOCK_TYPES = ("text", "input_text", "output_text")
-_THINKING_TYPES = ("thinking", "redacted_thinking", "reasoning")
 _SERVER_USES = ("server_tool_use", "mcp_tool_use", "server_tool_call")
 _HOST_KEYS = frozenset({"id", "timestamp", "created_at", "updated_at"})
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/=_-]{800,}")
@@ -3497,7 +3539,7 @@ def read_message(raw: Mapping[str, Any]) -> Message:
         pieces=() if isinstance(content, str) else _part_pieces(parts),
         reasoning=reasoning if isinstance(reasoning := raw.get("reasoning_content"), str) else "",
         media=_media_of(parts),
-        parts=() if isinstance(content, str) else tuple(_block_type(p) for p in parts),
+        parts=() if isinstance(content, str) else tuple(block_type(p) for p in parts),
         shape=_read_shape(
             raw, parts, calls, text, in_blocks[1:] if answers in in_blocks[:1] else in_blocks
         ),
@@ -3534,35 +3576,12 @@ def _content_parts(content: object) -> list[Mapping[str, Any]]:
     ]
 
 
-def _block_type(part: Mapping[str, Any]) -> str:
-    return written_text(part.get("type", ""))
-
-
 def _part_text(part: Mapping[str, Any]) -> str:
-    kind = _block_type(part)
     if (result := result_keys(part)) is not None:
         inner = _content_parts(part.get(result[1]))
         return "\n".join(t for p in inner if (t := _part_text(p)))
-    if kind in _THINKING_TYPES or kind in CALL_BLOCK_TYPES or _media_kind(part) is not None:
-        return ""
-    text = part.get("text")
-    if isinstance(text, str):
-        return text
-    refusal = part.get("refusal")
-    return refusal if isinstance(refusal, str) else ""
-
-
-def _media_kind(part: Mapping[str, Any]) -> MediaKind | None:
-    kind = _block_type(part)
-    if "image" in kind:
-        image = part.get("image_url")
-        details = (part.get("detail"), image.get("detail") if isinstance(image, Mapping) else None)
-        return "image_low" if "low" in details else "image"
-    if "audio" in kind:
-        return "audio"
-    if "video" in kind or "media" in kind:
-        return "video"
-    return "file" if "file" in kind or "document" in kind else None
+    text = part.get(said_key(part) or "")
+    return text if isinstance(text, str) else ""
 
 
 def _media_of(parts: list[Mapping[str, Any]]) -> tuple[MediaKind, ...]:
@@ -3571,7 +3590,7 @@ def _media_of(parts: list[Mapping[str, Any]]) -> tuple[MediaKind, ...]:
     for part in parts:
         if (result := result_keys(part)) is not None:
             kinds += _media_of(_content_parts(part.get(result[1])))
-        elif (kind := _media_kind(part)) is not None:
+        elif (kind := media_kind(part)) is not None:
             kinds.append(kind)
     return tuple(kinds)
 
@@ -3584,7 +3603,7 @@ def media_parts(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
             continue
         if (result := result_keys(part)) is not None:
             found += media_parts({"content": part.get(result[1])})
-        elif _media_kind(part) is not None:
+        elif media_kind(part) is not None:
             found.append(part)
     return found
 
@@ -3593,7 +3612,7 @@ def _part_pieces(parts: list[Mapping[str, Any]]) -> tuple[str, ...]:
     """What a model reads of each part; calls and media are counted elsewhere."""
     pieces: list[str] = []
     for part in parts:
-        if _block_type(part) in CALL_BLOCK_TYPES or _media_kind(part) is not None:
+        if call_key(part) is not None or media_kind(part) is not None:
             continue
         if (result := result_keys(part)) is not None:
             pieces += _part_pieces(_content_parts(part.get(result[1])))
@@ -3631,12 +3650,9 @@ def _read_calls(raw: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> tuple
         )
     seen = {c.id for c in calls}
     for part in parts:
-        kind = _block_type(part)
-        if kind not in CALL_BLOCK_TYPES:
+        if (key := call_key(part)) is None:
             continue
-        call_id = _id_text(
-            part.get("call_id" if kind.endswith("_call") and "call_id" in part else "id")
-        )
+        call_id = _id_text(part.get(key))
         if call_id is None or call_id not in seen:
             arguments = _argument_text(part.get("arguments") or part.get("input"))
             calls.append(ToolCall(call_id, written_text(part.get("name") or ""), arguments))
@@ -3660,7 +3676,7 @@ def _read_shape(
     more_answers: tuple[str, ...],
 ) -> MessageShape:
     role, content = raw.get("role"), content_given(raw)
-    kinds = [_block_type(p) for p in parts]
+    kinds = [block_type(p) for p in parts]
     used = {_id_text(p.get("id")) for p, k in zip(parts, kinds, strict=True) if k in _SERVER_USES}
     answered = {
         _id_text(p.get("tool_use_id") or p.get("tool_call_id"))
@@ -3716,7 +3732,7 @@ def _substance(
         return 2
     if not parts:
         return 0
-    only_text = all(_block_type(p) in _TEXT_BLOCK_TYPES for p in parts)
+    only_text = all(block_type(p) in TEXT_TYPES for p in parts)
     return 1 if only_text and not text.strip() else 2
 
 
@@ -6285,7 +6301,10 @@ VALUE_SPOKEN = 2.0
 """Weight of a value that a person, an answer or a call has used; 1 if it only lies in a result."""
 
 _VALUE_CHARACTERS = 40_000
-_VALUE = re.compile(r"[\w.:#@/+-]*[\d_@][\w.:#@/+-]*|[A-ZÀ-ÖØ-ÞА-Я][^\W\d_]{3,}")
+_VALUE = re.compile(
+    r"(?<![\w.:#@/+-])(?:[^\W\d_]|[.:#/+-])*+[\d_@][\w.:#@/+-]*|[A-ZÀ-ÖØ-ÞА-Я][^\W\d_]{3,}"
+)
+"""Tried once a run of such characters, not at each: of base64 there may be a lot of them."""
 _VALUE_EDGES = ".:#/+-_"
 _VALUE_LEAST, _VALUE_MOST = 4, 80
 
@@ -7766,7 +7785,8 @@ _SAME_MARKS = str.maketrans(
 _LIST_NUMBER = re.compile(r"\A\s*(?:[-*•]\s*)?\d{1,3}[.)]\s+")
 _GROUPED = re.compile(r"(?<=\d)[,_'’ \u00a0\u202f](?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_MARKED_WORD = re.compile(r"[\w./\\@:#+~$%&=?*-]*[\w/\\]")
+_MARKED_WORD = re.compile(r"[\w./\\@:#+~$%&=?*-]+")
+_ENDS_NO_WORD = ".@:#+~$%&=?*-"
 _IS_NAMED = re.compile(
     r"[_@\\]|[a-zß-ÿ][A-Z]|[A-Za-z]\d|\d[A-Za-z]|/.*/|\A[~.]?/|://"
     r"|\w\w[.:#]\w*[A-Za-z]|\w[.:#]\w*[A-Za-z]\w"
@@ -7800,7 +7820,8 @@ class ClaimSource:
         text = _LIST_NUMBER.sub("", line)
         missing = [q for q in _quotations(text) if not self._holds(q)]
         rest = _QUOTATION.sub(" ", text)
-        for word in _MARKED_WORD.findall(_GLUED.sub(" ", rest)):
+        for run in _MARKED_WORD.findall(_GLUED.sub(" ", rest)):
+            word = run.rstrip(_ENDS_NO_WORD)
             if not _IS_NAMED.search(word) or self._names(word):
                 continue
             parts = _same_form(word).split("/")
@@ -7917,7 +7938,8 @@ def _joins_consonants(text: str, place: int) -> bool:
 
 _HEAD_SHARE = 0.7
 _BOUNDARIES = ("\n\n", "\n", ". ", " ")
-_SOURCE_BLOCK = re.compile(r"(<source\b[^>]*>)(.*?)(</source>)", re.DOTALL)
+_SOURCE_OPENS = re.compile(r"<source\b[^>]{0,2000}>")
+_SOURCE_ENDS = "</source>"
 
 
 def clip_text(text: str, max_tokens: int, count: Callable[[str], int]) -> str | None:
@@ -7977,10 +7999,10 @@ def clip_sources(text: str, max_tokens: int, count: Callable[[str], int]) -> str
     Returns:
         The shortened text, or None if there are no such blocks or they cannot free enough.
     """
-    blocks = list(_SOURCE_BLOCK.finditer(text))
+    blocks = _insides_of_sources(text)
     if not blocks:
         return None
-    sizes = [count(b[2]) for b in blocks]
+    sizes = [count(text[start:end]) for start, end in blocks]
     spare = count(text) - max_tokens
     if spare <= 0:
         return text
@@ -7989,14 +8011,27 @@ def clip_sources(text: str, max_tokens: int, count: Callable[[str], int]) -> str
         if share <= 0.02:
             return None
         pieces, done = [], 0
-        for block, size in zip(blocks, sizes, strict=True):
-            inside = clip_text(block[2], max(8, int(size * share)), count)
-            pieces += [text[done : block.start(2)], inside if inside is not None else "…"]
-            done = block.end(2)
+        for (start, end), size in zip(blocks, sizes, strict=True):
+            inside = clip_text(text[start:end], max(8, int(size * share)), count)
+            pieces += [text[done:start], inside if inside is not None else "…"]
+            done = end
         clipped = "".join([*pieces, text[done:]])
         if count(clipped) <= max_tokens:
             return clipped
     return None
+
+
+def _insides_of_sources(text: str) -> list[tuple[int, int]]:
+    """Where the insides of ``<source>`` blocks begin and end; linear, however many stay open."""
+    found: list[tuple[int, int]] = []
+    place = 0
+    while (opening := _SOURCE_OPENS.search(text, place)) is not None:
+        end = text.find(_SOURCE_ENDS, opening.end())
+        if end < 0:
+            break
+        found.append((opening.end(), end))
+        place = end + len(_SOURCE_ENDS)
+    return found
 
 
 # --------------------------------------------------------------------------------------------------
@@ -9901,13 +9936,6 @@ def make_advisers(
 # eunoe.wire.rewriting: Write OpenAI-style messages anew where one must change; the caller's objects stay as they are.
 
 _HALF = re.compile("[\ud800-\udfff]")
-_CALL_BLOCK_KEYS = {
-    "tool_use": "id",
-    "tool_call": "id",
-    "function_call": "call_id",
-    "custom_tool_call": "call_id",
-}
-_TEXT_TYPES = ("text", "input_text", "output_text")
 
 
 def user_message(text: str) -> dict[str, Any]:
@@ -9937,11 +9965,13 @@ def with_content(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
     parts: list[Any] = []
     written = False
     for part in content:
-        if isinstance(part, Mapping) and part.get("type") in _TEXT_TYPES and "text" in part:
-            if not written:
-                parts.append({**part, "text": text})
+        key = said_key(part) if isinstance(part, Mapping) else None
+        if key is not None and not written:
+            parts.append(
+                {**part, "text": text} if key == "text" else {"type": "text", "text": text}
+            )
             written = True
-        elif not isinstance(part, str):
+        elif key is None and isinstance(part, Mapping):
             parts.append(part)
     return {**raw, "content": parts if written else [{"type": "text", "text": text}, *parts]}
 
@@ -9953,9 +9983,7 @@ def with_text_alone(raw: Mapping[str, Any], text: str) -> dict[str, Any]:
         return {**raw, "content": text}
     if (said := with_results_said(content, text, alone=True)) is not None:
         return {**raw, "content": said}
-    first = next(
-        (p for p in content if isinstance(p, Mapping) and p.get("type") in _TEXT_TYPES), {}
-    )
+    first = next((p for p in content if isinstance(p, Mapping) and p.get("type") in TEXT_TYPES), {})
     return {**raw, "content": [{"type": "text", **first, "text": text}]}
 
 
@@ -9976,8 +10004,9 @@ def with_prefix_elided(raw: Mapping[str, Any], prefix_length: int) -> dict[str, 
         if isinstance(part, str) and part:
             parts[i] = ELISION + part[prefix_length:]
             break
-        if isinstance(part, Mapping) and isinstance(part.get("text"), str) and part["text"]:
-            parts[i] = {**part, "text": ELISION + part["text"][prefix_length:]}
+        key = said_key(part) if isinstance(part, Mapping) else None
+        if key is not None and isinstance(part[key], str) and part[key]:
+            parts[i] = {**part, key: ELISION + part[key][prefix_length:]}
             break
     return {**raw, "content": parts}
 
@@ -10043,7 +10072,7 @@ def with_short_call_ids(
     def id_key(part: Any) -> str | None:
         if raw.get("role") != "assistant":
             return None if (keys := result_keys(part)) is None else keys[0]
-        return _CALL_BLOCK_KEYS.get(str(part.get("type"))) if isinstance(part, Mapping) else None
+        return call_key(part)
 
     calls = row_given(raw.get("tool_calls")) or []
     parts = row_given(raw.get("content")) or []
@@ -15153,10 +15182,11 @@ LABEL_WORTH = {"K": 1.0, "H": 0.75, "M": 0.5, "S": 0.25, "D": 0.05}
 
 _WORDS = {"KEEP": "K", "HIGH": "H", "MEDIUM": "M", "SLIGHT": "S", "SMALL": "S", "DROP": "D"}
 _NUMBERED = re.compile(
-    r"(?<![\w.\-])(\d{1,6})[\"'\])*`]*\s*(?:[:=.)\-–>|*`]+|(?=\s[KHMSD]\s*(?:[,;\n]|$)))\s*"
+    r"(?<![\w.\-])(\d{1,6})[\"'\])*`]{0,8}\s*(?:[:=.)\-–>|*`]{1,8}|(?=\s[KHMSD]\s*(?:[,;\n]|$)))\s*"
     r"[\"'(\[*`]*([KHMSDkhmsd])\b"
 )
-_LETTERS = re.compile(r"\s*[\[(]?\s*[KHMSD](?:[\s,;|\"']+[KHMSD])*\s*[\])]?\s*\.?\s*")
+_LETTERS = re.compile(r"\s*+[\[(]?\s*+[KHMSD](?:[\s,;|\"']++[KHMSD])*+\s*+[\])]?\s*+\.?\s*+")
+"""Without a way back: a model in trouble may answer with blanks without end."""
 _MOST_CHARACTERS = 200_000
 _DEEPEST = 8
 
@@ -17554,7 +17584,7 @@ _GHOST_TYPES: dict[str, re.Pattern[str]] = {
     "link": re.compile(r"https?://\S+|www\.\S+"),
     "error": re.compile(r"\w*(?:error|exception|warning|fault)\w*", re.IGNORECASE),
     "version": re.compile(r"v?\d+(?:\.\d+)+"),
-    "code": re.compile(r"\w+(?:_\w+)+|[a-z]+[A-Z]\w*|\w+\(\)|\w+::\w+"),
+    "code": re.compile(r"\w+_\w+|[a-z]+[A-Z]\w*|\w+\(\)|\w+::\w+"),
     "ticket": re.compile(r"#\d+|[A-Z]{2,}-\d+", re.IGNORECASE),
 }
 _GHOST_NOUNS: dict[str, tuple[str, ...]] = {

@@ -12,10 +12,11 @@ LABEL_WORTH = {"K": 1.0, "H": 0.75, "M": 0.5, "S": 0.25, "D": 0.05}
 
 _WORDS = {"KEEP": "K", "HIGH": "H", "MEDIUM": "M", "SLIGHT": "S", "SMALL": "S", "DROP": "D"}
 _NUMBERED = re.compile(
-    r"(?<![\w.\-])(\d{1,6})[\"'\])*`]*\s*(?:[:=.)\-–>|*`]+|(?=\s[KHMSD]\s*(?:[,;\n]|$)))\s*"
+    r"(?<![\w.\-])(\d{1,6})[\"'\])*`]{0,8}\s*(?:[:=.)\-–>|*`]{1,8}|(?=\s[KHMSD]\s*(?:[,;\n]|$)))\s*"
     r"[\"'(\[*`]*([KHMSDkhmsd])\b"
 )
-_LETTERS = re.compile(r"\s*[\[(]?\s*[KHMSD](?:[\s,;|\"']+[KHMSD])*\s*[\])]?\s*\.?\s*")
+_LETTERS = re.compile(r"\s*+[\[(]?\s*+[KHMSD](?:[\s,;|\"']++[KHMSD])*+\s*+[\])]?\s*+\.?\s*+")
+"""Without a way back: a model in trouble may answer with blanks without end."""
 _MOST_CHARACTERS = 200_000
 _DEEPEST = 8
 

@@ -16,7 +16,8 @@ _SAME_MARKS = str.maketrans(
 _LIST_NUMBER = re.compile(r"\A\s*(?:[-*•]\s*)?\d{1,3}[.)]\s+")
 _GROUPED = re.compile(r"(?<=\d)[,_'’ \u00a0\u202f](?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_MARKED_WORD = re.compile(r"[\w./\\@:#+~$%&=?*-]*[\w/\\]")
+_MARKED_WORD = re.compile(r"[\w./\\@:#+~$%&=?*-]+")
+_ENDS_NO_WORD = ".@:#+~$%&=?*-"
 _IS_NAMED = re.compile(
     r"[_@\\]|[a-zß-ÿ][A-Z]|[A-Za-z]\d|\d[A-Za-z]|/.*/|\A[~.]?/|://"
     r"|\w\w[.:#]\w*[A-Za-z]|\w[.:#]\w*[A-Za-z]\w"
@@ -50,7 +51,8 @@ class ClaimSource:
         text = _LIST_NUMBER.sub("", line)
         missing = [q for q in _quotations(text) if not self._holds(q)]
         rest = _QUOTATION.sub(" ", text)
-        for word in _MARKED_WORD.findall(_GLUED.sub(" ", rest)):
+        for run in _MARKED_WORD.findall(_GLUED.sub(" ", rest)):
+            word = run.rstrip(_ENDS_NO_WORD)
             if not _IS_NAMED.search(word) or self._names(word):
                 continue
             parts = _same_form(word).split("/")

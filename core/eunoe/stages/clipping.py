@@ -9,7 +9,8 @@ from eunoe.domain.graphemes import whole_grapheme
 
 _HEAD_SHARE = 0.7
 _BOUNDARIES = ("\n\n", "\n", ". ", " ")
-_SOURCE_BLOCK = re.compile(r"(<source\b[^>]*>)(.*?)(</source>)", re.DOTALL)
+_SOURCE_OPENS = re.compile(r"<source\b[^>]{0,2000}>")
+_SOURCE_ENDS = "</source>"
 
 
 def clip_text(text: str, max_tokens: int, count: Callable[[str], int]) -> str | None:
@@ -69,10 +70,10 @@ def clip_sources(text: str, max_tokens: int, count: Callable[[str], int]) -> str
     Returns:
         The shortened text, or None if there are no such blocks or they cannot free enough.
     """
-    blocks = list(_SOURCE_BLOCK.finditer(text))
+    blocks = _insides_of_sources(text)
     if not blocks:
         return None
-    sizes = [count(b[2]) for b in blocks]
+    sizes = [count(text[start:end]) for start, end in blocks]
     spare = count(text) - max_tokens
     if spare <= 0:
         return text
@@ -81,11 +82,24 @@ def clip_sources(text: str, max_tokens: int, count: Callable[[str], int]) -> str
         if share <= 0.02:
             return None
         pieces, done = [], 0
-        for block, size in zip(blocks, sizes, strict=True):
-            inside = clip_text(block[2], max(8, int(size * share)), count)
-            pieces += [text[done : block.start(2)], inside if inside is not None else "…"]
-            done = block.end(2)
+        for (start, end), size in zip(blocks, sizes, strict=True):
+            inside = clip_text(text[start:end], max(8, int(size * share)), count)
+            pieces += [text[done:start], inside if inside is not None else "…"]
+            done = end
         clipped = "".join([*pieces, text[done:]])
         if count(clipped) <= max_tokens:
             return clipped
     return None
+
+
+def _insides_of_sources(text: str) -> list[tuple[int, int]]:
+    """Where the insides of ``<source>`` blocks begin and end; linear, however many stay open."""
+    found: list[tuple[int, int]] = []
+    place = 0
+    while (opening := _SOURCE_OPENS.search(text, place)) is not None:
+        end = text.find(_SOURCE_ENDS, opening.end())
+        if end < 0:
+            break
+        found.append((opening.end(), end))
+        place = end + len(_SOURCE_ENDS)
+    return found

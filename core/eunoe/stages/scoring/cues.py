@@ -81,7 +81,7 @@ _CUE_ASSISTANT_PATTERN = re.compile(
     re.IGNORECASE,
 )
 _CUE_STANDING_PATTERN = re.compile(
-    r"(?:^|[.!?\n]\s*)(?:please )?(?:always|never|from now on|remember (?:to|that))\b"
+    r"(?:^|[.!?]\s*+|\n[^\S\n]*+)(?:please )?(?:always|never|from now on|remember (?:to|that))\b"
     r"|\bi (?:would |really |always )?prefer\b|\bi'd (?:rather|prefer)\b",
     re.IGNORECASE,
 )
@@ -93,7 +93,7 @@ _CUE_FOLLOW_UP_PATTERN = re.compile(
 )
 _CUE_WANTS_PATTERN = re.compile(
     # "Tell me the port", "list what we agreed", not "show me how to" or "give me an example"
-    r"(?:\A|[.!?;:\n,]\s*|\b(?:please|now|then|and|just|can you|could you) )"
+    r"(?:\A|[.!?;:,]\s*+|\n[^\S\n]*+|\b(?:please|now|then|and|just|can you|could you) )"
     r"(?:tell|show|give|send|read|list|repeat|quote|name|find|look up|fetch|print|state|spell)"
     r"(?: (?:me|us|him|her|them|out|again|up|back)){0,2} "
     r"(?:the|that|those|my|our|his|her|their|all|everything|what|which|when|where|who|whose) "

@@ -17,7 +17,10 @@ VALUE_SPOKEN = 2.0
 """Weight of a value that a person, an answer or a call has used; 1 if it only lies in a result."""
 
 _VALUE_CHARACTERS = 40_000
-_VALUE = re.compile(r"[\w.:#@/+-]*[\d_@][\w.:#@/+-]*|[A-ZÀ-ÖØ-ÞА-Я][^\W\d_]{3,}")
+_VALUE = re.compile(
+    r"(?<![\w.:#@/+-])(?:[^\W\d_]|[.:#/+-])*+[\d_@][\w.:#@/+-]*|[A-ZÀ-ÖØ-ÞА-Я][^\W\d_]{3,}"
+)
+"""Tried once a run of such characters, not at each: of base64 there may be a lot of them."""
 _VALUE_EDGES = ".:#/+-_"
 _VALUE_LEAST, _VALUE_MOST = 4, 80
 

@@ -17,7 +17,7 @@ _GHOST_TYPES: dict[str, re.Pattern[str]] = {
     "link": re.compile(r"https?://\S+|www\.\S+"),
     "error": re.compile(r"\w*(?:error|exception|warning|fault)\w*", re.IGNORECASE),
     "version": re.compile(r"v?\d+(?:\.\d+)+"),
-    "code": re.compile(r"\w+(?:_\w+)+|[a-z]+[A-Z]\w*|\w+\(\)|\w+::\w+"),
+    "code": re.compile(r"\w+_\w+|[a-z]+[A-Z]\w*|\w+\(\)|\w+::\w+"),
     "ticket": re.compile(r"#\d+|[A-Z]{2,}-\d+", re.IGNORECASE),
 }
 _GHOST_NOUNS: dict[str, tuple[str, ...]] = {
