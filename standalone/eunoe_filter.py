@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 202 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 6a519c39156a83d724b1e281b0abd88ef78a78574ff30fdb11c92b573558ddef
+# sources sha256 d5f2c01aba8f060c020afe521656cbbad2743f2714839142bf086fed184737f4
 
 from __future__ import annotations
 
@@ -3374,7 +3374,13 @@ def fields_given(value: object) -> Mapping[str, Any] | None:
 # eunoe.wire.part_kinds: What a content part is: text that the message says, a call, a result, reasoning, or media.
 
 TEXT_TYPES = ("text", "input_text", "output_text")
-_CALL_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
+_ANSWERED_BY: dict[str, str | None] = {
+    "tool_use": "tool_result",
+    "tool_call": None,
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+}
+"""Types of calls in blocks, with the type of the block that answers one, if there is such."""
 _THINKING_TYPES = ("thinking", "redacted_thinking", "reasoning")
 RESULT_BLOCKS = {
     "tool_result": ("tool_use_id", "content"),
@@ -3397,9 +3403,14 @@ def result_keys(part: object) -> tuple[str, str] | None:
 
 def call_key(part: object) -> str | None:
     """The key of a call's id in its block; None if it is no call."""
-    if not isinstance(part, Mapping) or (kind := block_type(part)) not in _CALL_TYPES:
+    if not isinstance(part, Mapping) or (kind := block_type(part)) not in _ANSWERED_BY:
         return None
     return "call_id" if kind.endswith("_call") and "call_id" in part else "id"
+
+
+def answering_block(part: object) -> str | None:
+    """The type of block that answers a call in a block; None if it is none, or has none."""
+    return _ANSWERED_BY[block_type(part)] if call_key(part) and isinstance(part, Mapping) else None
 
 
 def media_kind(part: Mapping[str, Any]) -> MediaKind | None:
@@ -3452,13 +3463,13 @@ def speaks_as_user(raw: Mapping[str, Any]) -> bool:
 
 
 def result_block(call_id: str | None, text: str, like: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A user message with a result in the form of another message's; None if that has no block."""
+    """A message with a result in blocks, as another has it or its calls want it; else None."""
     for part in row_given(like.get("content")) or ():
-        if (keys := result_keys(part)) is not None:
-            return {
-                "role": like.get("role"),
-                "content": [{"type": part["type"], keys[0]: call_id, keys[1]: text}],
-            }
+        kind = part["type"] if result_keys(part) is not None else answering_block(part)
+        if kind is not None:
+            answers, says = RESULT_BLOCKS[kind]
+            role = "user" if like.get("role") == "assistant" else like.get("role")
+            return {"role": role, "content": [{"type": kind, answers: call_id, says: text}]}
     return None
 
 
@@ -9949,7 +9960,7 @@ def missing_result(
     """A result for a call that never got one.
 
     Args:
-        like: a result of the same message, for the form; results in blocks stay among their like.
+        like: a message for the form, with results or with the call: blocks answer blocks.
     """
     block = None if like is None else result_block(call_id, text, like)
     return block or {"role": "tool", "tool_call_id": call_id, "content": text}
@@ -13855,6 +13866,7 @@ class SlotMaker:
         short_ids: whether call ids are rewritten where the provider wants short ones.
         mended: a sentence for each repair, filled while atoms are turned.
         reasons: why some messages do not stand in the list, filled likewise.
+        first_result: place of the first result of the chat, found when it is asked for.
     """
 
     raws: Sequence[Mapping[str, Any]]
@@ -13871,6 +13883,7 @@ class SlotMaker:
     short_ids: bool = False
     mended: list[str] = field(default_factory=list)
     reasons: dict[int, str] = field(default_factory=dict)
+    first_result: int | None = None
 
     def plain_slot(self, atom: Atom) -> Slot | None:
         """The slot of a message that no rule objects to; None if it takes a closer look."""
@@ -13950,8 +13963,8 @@ class SlotMaker:
         if len(atom.indices) == 1 and atom.indices[0] == last:
             return slots
         behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
-        like = next((s.raw for s in slots if s.message.is_result), None)
         call, stubs, missing = atom.indices[0], [], []
+        like = next((s.raw for s in slots if s.message.is_result), None) or self._form_for(call)
         late = self.late.get(call, {})
         for call_id in atom.unanswered:
             if call_id in late and (slot := self._slot(late[call_id])) is not None:
@@ -13969,6 +13982,19 @@ class SlotMaker:
         if stubs and "tool_call_id" not in stubs[0].raw:
             behind = 1  # behind results in blocks may stand what a user says
         return [*slots[:behind], *stubs, *slots[behind:]]
+
+    def _form_for(self, call: int) -> Mapping[str, Any]:
+        """A message in whose form a call is answered that has no result at all.
+
+        The first result of the chat shows how this host writes results; before there is one, the
+        call itself: what comes later must not change what was sent.
+        """
+        if self.first_result is None:
+            found = (i for i, m in enumerate(self.messages) if m.is_result)
+            self.first_result = next(found, len(self.messages))
+        if self.first_result < call:
+            return self.raws[self.first_result]
+        return {} if self.raws[call].get("tool_calls") else self.raws[call]
 
     @property
     def _id_form(self) -> TextForm | None:

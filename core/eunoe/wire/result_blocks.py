@@ -11,7 +11,7 @@ from typing import Any
 
 from eunoe.domain.nesting import written_text
 from eunoe.wire.given_forms import row_given
-from eunoe.wire.part_kinds import result_keys, said_key
+from eunoe.wire.part_kinds import RESULT_BLOCKS, answering_block, result_keys, said_key
 
 
 def answered_in_blocks(role: object, parts: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -32,13 +32,13 @@ def speaks_as_user(raw: Mapping[str, Any]) -> bool:
 
 
 def result_block(call_id: str | None, text: str, like: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A user message with a result in the form of another message's; None if that has no block."""
+    """A message with a result in blocks, as another has it or its calls want it; else None."""
     for part in row_given(like.get("content")) or ():
-        if (keys := result_keys(part)) is not None:
-            return {
-                "role": like.get("role"),
-                "content": [{"type": part["type"], keys[0]: call_id, keys[1]: text}],
-            }
+        kind = part["type"] if result_keys(part) is not None else answering_block(part)
+        if kind is not None:
+            answers, says = RESULT_BLOCKS[kind]
+            role = "user" if like.get("role") == "assistant" else like.get("role")
+            return {"role": role, "content": [{"type": kind, answers: call_id, says: text}]}
     return None
 
 

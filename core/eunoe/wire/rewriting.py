@@ -26,7 +26,7 @@ def missing_result(
     """A result for a call that never got one.
 
     Args:
-        like: a result of the same message, for the form; results in blocks stay among their like.
+        like: a message for the form, with results or with the call: blocks answer blocks.
     """
     block = None if like is None else result_block(call_id, text, like)
     return block or {"role": "tool", "tool_call_id": call_id, "content": text}

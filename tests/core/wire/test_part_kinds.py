@@ -9,7 +9,7 @@ from eunoe.wire.openai import read_message
 from eunoe.wire.part_kinds import block_type, call_key, media_kind, result_keys, said_key
 from eunoe.wire.rewriting import with_content, with_prefix_elided, with_short_call_ids
 from judge import count_list
-from strategies import assistant, calling, part, result, user
+from strategies import assistant, calling, part, result, results, user, using
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,36 @@ def test_a_long_result_is_clipped_however_it_is_said(kind):
     chat[-1]["content"] = [found]
     done = ask(chat, 300)
     assert count_list(sent_by(done)) <= done.report.tokens_after <= 300
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "answers"),
+    [
+        ({"type": "tool_use", "id": "a", "name": "f", "input": {}}, "tool_result", "tool_use_id"),
+        (
+            {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+            "function_call_output",
+            "call_id",
+        ),
+    ],
+)
+def test_a_call_in_a_block_without_any_result_gets_a_block(call, kind, answers):
+    asked = {"role": "assistant", "content": [call]}
+    sent = sent_by(ask([user("look"), asked, user("and now?")], profile="anthropic"))
+    assert sent[2]["role"] == "user"
+    assert [(b["type"], b[answers]) for b in sent[2]["content"]] == [(kind, "a")]
+    both = {**asked, "tool_calls": calling("a")["tool_calls"]}
+    sent = sent_by(ask([user("look"), both, user("and now?")]))
+    assert sent[2]["tool_call_id"] == "a"
+
+
+def test_a_call_is_answered_as_the_host_answered_calls_before_it():
+    asked, later = using("b"), [user("and now?"), assistant("ok")]
+    hosts = [user("look"), using("a"), result("a"), assistant("there")]
+    sent = sent_by(ask([*hosts, user("again"), asked, *later]))
+    assert sent[6]["role"] == "tool"
+    blocks = [user("look"), using("a"), results("a"), assistant("there")]
+    sent = sent_by(ask([*blocks, user("again"), asked, *later]))
+    assert [b["type"] for b in sent[6]["content"]] == ["tool_result"]
+    sent = sent_by(ask([user("again"), asked, *later, *hosts[1:]]))
+    assert sent[2]["role"] == "user"

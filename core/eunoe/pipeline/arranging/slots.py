@@ -66,6 +66,7 @@ class SlotMaker:
         short_ids: whether call ids are rewritten where the provider wants short ones.
         mended: a sentence for each repair, filled while atoms are turned.
         reasons: why some messages do not stand in the list, filled likewise.
+        first_result: place of the first result of the chat, found when it is asked for.
     """
 
     raws: Sequence[Mapping[str, Any]]
@@ -82,6 +83,7 @@ class SlotMaker:
     short_ids: bool = False
     mended: list[str] = field(default_factory=list)
     reasons: dict[int, str] = field(default_factory=dict)
+    first_result: int | None = None
 
     def plain_slot(self, atom: Atom) -> Slot | None:
         """The slot of a message that no rule objects to; None if it takes a closer look."""
@@ -161,8 +163,8 @@ class SlotMaker:
         if len(atom.indices) == 1 and atom.indices[0] == last:
             return slots
         behind = sum(1 for s in slots if s.message.is_result or s.message.calls)
-        like = next((s.raw for s in slots if s.message.is_result), None)
         call, stubs, missing = atom.indices[0], [], []
+        like = next((s.raw for s in slots if s.message.is_result), None) or self._form_for(call)
         late = self.late.get(call, {})
         for call_id in atom.unanswered:
             if call_id in late and (slot := self._slot(late[call_id])) is not None:
@@ -180,6 +182,19 @@ class SlotMaker:
         if stubs and "tool_call_id" not in stubs[0].raw:
             behind = 1  # behind results in blocks may stand what a user says
         return [*slots[:behind], *stubs, *slots[behind:]]
+
+    def _form_for(self, call: int) -> Mapping[str, Any]:
+        """A message in whose form a call is answered that has no result at all.
+
+        The first result of the chat shows how this host writes results; before there is one, the
+        call itself: what comes later must not change what was sent.
+        """
+        if self.first_result is None:
+            found = (i for i, m in enumerate(self.messages) if m.is_result)
+            self.first_result = next(found, len(self.messages))
+        if self.first_result < call:
+            return self.raws[self.first_result]
+        return {} if self.raws[call].get("tool_calls") else self.raws[call]
 
     @property
     def _id_form(self) -> TextForm | None:
