@@ -697,7 +697,7 @@ MUTANTS = [
     *mutants_of(
         "domain/nesting",
         ("circles end", "elif id(item) in inside:", "elif False:"),
-        ("keys are sorted", "sorted(item, key=_key_text) if sort_keys else item", "item"),
+        ("keys are sorted", "sorted(held, key=_key_text) if sort_keys else held", "held"),
         ("siblings are no circle", "inside.discard(item)", "pass"),
         ("circles are copied once", "elif id(item) in copies:", "elif False:"),
     ),
@@ -718,13 +718,13 @@ MUTANTS = [
         "wire/rewriting",
         (
             "pictures stay",
-            "elif not isinstance(part, str):\n            parts.append(part)",
+            "elif key is None and isinstance(part, Mapping):\n            parts.append(part)",
             "elif False:\n            parts.append(part)",
         ),
         (
             "one text for all",
-            "            if not written:\n                parts.append",
-            "            if True:\n                parts.append",
+            "if key is not None and not written:",
+            "if key is not None:",
         ),
         (
             "a text for pictures alone",
@@ -733,8 +733,8 @@ MUTANTS = [
         ),
         (
             "only the first text loses its flags",
-            '+ part["text"][prefix_length:]}\n            break',
-            '+ part["text"][prefix_length:]}',
+            "+ part[key][prefix_length:]}\n            break",
+            "+ part[key][prefix_length:]}",
         ),
         (
             "an empty message gets no blank line",
@@ -777,12 +777,7 @@ MUTANTS = [
             "if False:",
         ),
         ("ids of the host are no content", "if k not in _HOST_KEYS}", "if True}"),
-        (
-            "low detail is seen",
-            'return "image_low" if "low" in details else "image"',
-            'return "image"',
-        ),
-        ("refusals are read", 'return refusal if isinstance(refusal, str) else ""', 'return ""'),
+        ("texts are read", 'return text if isinstance(text, str) else ""', 'return ""'),
         ("base64 is no text", '_BASE64_RUN.sub("", dumped)', "dumped"),
         (
             "refusals are something",
@@ -903,8 +898,8 @@ MUTANTS = [
         ),
         (
             "the first one stays",
-            "text = self._store.keep(self._store_key(piece.key), text)",
-            "self._store.keep(self._store_key(piece.key), text)",
+            "return kept if _is_text(kept) else text",
+            "return text",
         ),
     ),
     *mutants_of(
@@ -955,7 +950,27 @@ MUTANTS = [
             "parts.append({**part, keys[1]:",
             "said or parts.append({**part, keys[1]:",
         ),
-        ("a stub shows no pictures", "[] if alone or not isinstance", "[] if not isinstance"),
+        ("a stub shows no pictures", "[] if alone else _not_texts(row", "_not_texts(row"),
+    ),
+    *mutants_of(
+        "wire/part_kinds",
+        (
+            "low detail is seen",
+            'return "image_low" if "low" in details else "image"',
+            'return "image"',
+        ),
+        (
+            "refusals are read",
+            'return "refusal" if isinstance(part.get("refusal"), str) else None',
+            "return None",
+        ),
+        ("thinking is not said", "if kind in _THINKING_TYPES:", "if False:"),
+        ("a call's id stands under its own key", 'kind.endswith("_call") and ', ""),
+    ),
+    *mutants_of(
+        "wire/given_forms",
+        ("tuples are lists", "isinstance(value, (list, tuple))", "isinstance(value, list)"),
+        ("models have fields", "else model_fields(value)", "else None"),
     ),
     *mutants_of(
         "wire/openai",

@@ -35,6 +35,8 @@ def _pipes(*names: str) -> list[str]:
 TABLES = {
     "atoms": [f"{STAGES}/test_atoms.py", *_pipes("mending", "block_results")],
     "result_blocks": ["tests/core/wire/test_result_blocks.py", *_pipes("block_results")],
+    "part_kinds": ["tests/core/wire/test_part_kinds.py", "tests/core/wire/test_openai.py"],
+    "given_forms": ["tests/core/wire/test_given_forms.py"],
     "validity": [f"{STAGES}/test_validity.py", *_pipes("block_results")],
     "window": [f"{STAGES}/test_window.py"],
     "flags": [f"{STAGES}/test_flags.py"],

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from eunoe.domain.errors import BackendError, SettingsError
 from eunoe.domain.log import logger
@@ -118,11 +118,26 @@ class SummaryDesk:
             self._next_look[keys[0]] = now + _LOOK_AGAIN
             if len(self._next_look) > _MOST_LOOKS:
                 del self._next_look[next(iter(self._next_look))]
-        found = self._store.find([self._store_key(key) for key in keys])
-        kept = [(k, text) for k, text in zip(keys, found, strict=True) if text]
+        try:
+            found = self._store.find([self._store_key(key) for key in keys])
+            kept = [(k, text) for k, text in zip(keys, found, strict=True) if _is_text(text)]
+        except Exception as error:  # it should not, but the request goes on without the store
+            logger.warning("The store of summaries failed: %s", type(error).__name__)
+            return False
         for key, text in kept:
             self._keep((self.name, key), text)
         return bool(kept)
+
+    def _kept_by_store(self, key: Hashable, text: str) -> str:
+        """The summary that the store keeps; ours where there is no store, or it fails."""
+        if self._store is None:
+            return text
+        try:
+            kept = self._store.keep(self._store_key(key), text)
+        except Exception as error:  # it should not, but the summary is there
+            logger.warning("The store of summaries failed: %s", type(error).__name__)
+            return text
+        return kept if _is_text(kept) else text
 
     def _store_key(self, key: Hashable) -> str:
         """One text for one key: the summarizer, and what is summed up."""
@@ -206,8 +221,7 @@ class SummaryDesk:
             gist = self._keep_gist(before, piece, job)
             self._keep((self.name, "unusable", piece.key), gist)
             return gist
-        if self._store is not None:
-            text = self._store.keep(self._store_key(piece.key), text)
+        text = self._kept_by_store(piece.key, text)
         self._keep((self.name, piece.key), text)
         return text
 
@@ -237,6 +251,10 @@ class SummaryDesk:
 
     def _keep(self, key: Hashable, text: str) -> None:
         self._memory.put(key, text, _SUMMARY_OVERHEAD_BYTES + 2 * len(text))
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value)
 
 
 async def _within(answer: Any, seconds: float) -> Any:

@@ -402,3 +402,45 @@ def test_it_works_beside_a_running_event_loop():
 def test_what_is_no_summarizer_is_refused():
     with pytest.raises(SettingsError, match="summarizer"):
         ContextOrchestrator(summarizer=object())
+
+
+class BrokenStore:
+    """Fails in one way or another, though a store should not."""
+
+    def __init__(self, found, kept):
+        self.found, self.kept = found, kept
+
+    def find(self, keys):
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+    def keep(self, key, text):
+        if isinstance(self.kept, Exception):
+            raise self.kept
+        return self.kept
+
+
+@pytest.mark.parametrize(
+    ("found", "kept"),
+    [
+        (ConnectionError("gone"), ConnectionError("gone")),
+        (None, None),
+        (5, 5),
+        ([], ""),
+        ([b"bytes"], b"bytes"),
+    ],
+)
+def test_a_store_that_fails_costs_nobody_the_answer_nor_the_summary(found, kept):
+    by = ContextOrchestrator(
+        TokenBudget(BUDGET),
+        settings=Settings(recall="never"),
+        token_counter=ThirdsCounter(),
+        memory=PipelineMemory(),
+        summarizer=Echo(),
+        summary_store=BrokenStore(found, kept),
+    )
+    messages = chat(30)
+    ask(by, messages)
+    [text] = summaries(ask(by, messages))
+    assert "The badge of guest0 is BX000." in text
