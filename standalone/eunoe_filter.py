@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 202 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 d5f2c01aba8f060c020afe521656cbbad2743f2714839142bf086fed184737f4
+# sources sha256 d876c3243770d6c21ac8ffe6eeb29a13d86f614488d0fb639f9da3f788f2e059
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ from operator import attrgetter, itemgetter, mul
 from pathlib import Path
 from sys import getsizeof
 from types import MappingProxyType
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeGuard, TypeVar, overload
 from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
@@ -419,6 +419,12 @@ class DecisionList(Sequence[Decision]):
         if not -len(self) <= index < len(self):
             raise IndexError(f"decision {index} of {len(self)}")
         return self._decision(index % len(self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DecisionList) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(len(self))
 
     def _decision(self, i: int) -> Decision:
         fate = self._fates.get(i, Fate.DROPPED)
@@ -9660,11 +9666,26 @@ class SummaryDesk:
             self._next_look[keys[0]] = now + _LOOK_AGAIN
             if len(self._next_look) > _MOST_LOOKS:
                 del self._next_look[next(iter(self._next_look))]
-        found = self._store.find([self._store_key(key) for key in keys])
-        kept = [(k, text) for k, text in zip(keys, found, strict=True) if text]
+        try:
+            found = self._store.find([self._store_key(key) for key in keys])
+            kept = [(k, text) for k, text in zip(keys, found, strict=True) if _is_text(text)]
+        except Exception as error:  # it should not, but the request goes on without the store
+            logger.warning("The store of summaries failed: %s", type(error).__name__)
+            return False
         for key, text in kept:
             self._keep((self.name, key), text)
         return bool(kept)
+
+    def _kept_by_store(self, key: Hashable, text: str) -> str:
+        """The summary that the store keeps; ours where there is no store, or it fails."""
+        if self._store is None:
+            return text
+        try:
+            kept = self._store.keep(self._store_key(key), text)
+        except Exception as error:  # it should not, but the summary is there
+            logger.warning("The store of summaries failed: %s", type(error).__name__)
+            return text
+        return kept if _is_text(kept) else text
 
     def _store_key(self, key: Hashable) -> str:
         """One text for one key: the summarizer, and what is summed up."""
@@ -9748,8 +9769,7 @@ class SummaryDesk:
             gist = self._keep_gist(before, piece, job)
             self._keep((self.name, "unusable", piece.key), gist)
             return gist
-        if self._store is not None:
-            text = self._store.keep(self._store_key(piece.key), text)
+        text = self._kept_by_store(piece.key, text)
         self._keep((self.name, piece.key), text)
         return text
 
@@ -9779,6 +9799,10 @@ class SummaryDesk:
 
     def _keep(self, key: Hashable, text: str) -> None:
         self._memory.put(key, text, _SUMMARY_OVERHEAD_BYTES + 2 * len(text))
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value)
 
 
 async def _within(answer: Any, seconds: float) -> Any:
@@ -13224,7 +13248,8 @@ def enter_requests(
         An entry to add to the ledger of the chat.
     """
     table = prices if prices is not None else list_prices()
-    reported = billed_use(usage, read_usage(usage))
+    told = fields_given(usage) or usage
+    reported = billed_use(told, read_usage(told))
     price = table.get(model_id)
     return account_requests(forecasts, price, reported=reported, hit_share=hit_share)
 
@@ -14074,7 +14099,7 @@ class UsageReading:
 
 
 def read_usage_factor(
-    usage: Mapping[str, Any] | None,
+    usage: object,
     conversation: Conversation,
     replay: Replay,
     count_answer: Callable[[Mapping[str, Any]], int],
@@ -14089,12 +14114,13 @@ def read_usage_factor(
     """
     if not usage:
         return UsageReading()
-    read = read_usage(usage)
-    prompt = context_tokens(usage, read)
+    fields = fields_given(usage) or {}
+    read = read_usage(fields)
+    prompt = context_tokens(fields, read)
     if read is None or not prompt:
         return UsageReading(warnings=("usage tells no size of a prompt: it was not used",))
     read = replace(read, prompt=prompt)
-    told = usage.get(COUNTED_KEY)
+    told = fields.get(COUNTED_KEY)
     if isinstance(told, int) and not isinstance(told, bool) and told > 0:
         return _reading_of(read, told)
     place = _last_request(conversation)
@@ -14104,7 +14130,7 @@ def read_usage_factor(
     try:
         counted = replay(before, 1.0).tokens
         if not replay(before, CALIBRATION_HIGHEST).whole:  # under another factor it was another one
-            ratio = _answer_ratio(usage, read, count_answer(conversation.raw[place]))
+            ratio = _answer_ratio(fields, read, count_answer(conversation.raw[place]))
             counted = _counted_under(before, replay, read, ratio, counted)
     except BudgetError:
         return UsageReading()  # it was sent in another way, if at all
@@ -14200,9 +14226,17 @@ class OrchestratorResult:
         """What the list will take, beside two other ways; see ``enter_requests``."""
         return self.foresee()
 
-    def reported(self, usage: Mapping[str, Any]) -> dict[str, Any]:
-        """The provider's report of this request, with our count of it: ``usage`` of the next."""
-        return {**usage, COUNTED_KEY: self.report.tokens_after}
+    def reported(self, usage: object) -> dict[str, Any]:
+        """The provider's report of this request, with our count of it: ``usage`` of the next.
+
+        Args:
+            usage: a mapping, or the object that a client's library has for it.
+
+        Returns:
+            Empty where nothing was reported.
+        """
+        fields = fields_given(usage)
+        return {**fields, COUNTED_KEY: self.report.tokens_after} if fields else {}
 
     @property
     def token_count(self) -> int:
@@ -16597,7 +16631,7 @@ class Choose(Protocol):
 def corrected_by_usage(
     conversation: Conversation,
     asked: AskedRequest,
-    usage: Mapping[str, Any],
+    usage: object,
     memory: PipelineMemory,
     choose: Choose,
 ) -> AskedRequest:
@@ -22583,7 +22617,7 @@ class ContextOrchestrator:
         profile: str | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
         output_reserve: int | None = None,
-        usage: Mapping[str, Any] | None = None,
+        usage: object = None,
         session_id: str | None = None,
         policy: str | None = None,
         budget: Budget | None = None,
@@ -22631,7 +22665,7 @@ class ContextOrchestrator:
         profile: str | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
         output_reserve: int | None = None,
-        usage: Mapping[str, Any] | None = None,
+        usage: object = None,
         session_id: str | None = None,
         policy: str | None = None,
         budget: Budget | None = None,
@@ -22647,9 +22681,9 @@ class ContextOrchestrator:
             profile: name of the rules, over what the model id says.
             tools: schemas sent along; they take room.
             output_reserve: tokens to leave for the answer.
-            usage: what the provider reported for the last request, best as
-                ``result.reported(usage)``. Where it counts more tokens than we do, so much less is
-                sent now that the budget holds in the provider's tokens.
+            usage: what the provider reported for the last request, a mapping or a client's own
+                object, best as ``result.reported(usage)``. Where it counts more tokens than we do,
+                so much less is sent now that the budget holds in the provider's tokens.
             session_id: whose chat; plays no part in what is chosen, labels made ahead set aside.
             policy: over the settings' policy, for this request.
             budget: over the orchestrator's budget, for this request.

@@ -94,6 +94,12 @@ class DecisionList(Sequence[Decision]):
             raise IndexError(f"decision {index} of {len(self)}")
         return self._decision(index % len(self))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DecisionList) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(len(self))
+
     def _decision(self, i: int) -> Decision:
         fate = self._fates.get(i, Fate.DROPPED)
         return Decision(

@@ -151,7 +151,7 @@ class ContextOrchestrator:
         profile: str | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
         output_reserve: int | None = None,
-        usage: Mapping[str, Any] | None = None,
+        usage: object = None,
         session_id: str | None = None,
         policy: str | None = None,
         budget: Budget | None = None,
@@ -199,7 +199,7 @@ class ContextOrchestrator:
         profile: str | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
         output_reserve: int | None = None,
-        usage: Mapping[str, Any] | None = None,
+        usage: object = None,
         session_id: str | None = None,
         policy: str | None = None,
         budget: Budget | None = None,
@@ -215,9 +215,9 @@ class ContextOrchestrator:
             profile: name of the rules, over what the model id says.
             tools: schemas sent along; they take room.
             output_reserve: tokens to leave for the answer.
-            usage: what the provider reported for the last request, best as
-                ``result.reported(usage)``. Where it counts more tokens than we do, so much less is
-                sent now that the budget holds in the provider's tokens.
+            usage: what the provider reported for the last request, a mapping or a client's own
+                object, best as ``result.reported(usage)``. Where it counts more tokens than we do,
+                so much less is sent now that the budget holds in the provider's tokens.
             session_id: whose chat; plays no part in what is chosen, labels made ahead set aside.
             policy: over the settings' policy, for this request.
             budget: over the orchestrator's budget, for this request.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from eunoe.pipeline.chat.sent_windows import SentWindow
 from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.pipeline.usage_factor import COUNTED_KEY
 from eunoe.stages.accounting.forecast import RequestForecast
+from eunoe.wire.given_forms import fields_given
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,9 +49,17 @@ class OrchestratorResult:
         """What the list will take, beside two other ways; see ``enter_requests``."""
         return self.foresee()
 
-    def reported(self, usage: Mapping[str, Any]) -> dict[str, Any]:
-        """The provider's report of this request, with our count of it: ``usage`` of the next."""
-        return {**usage, COUNTED_KEY: self.report.tokens_after}
+    def reported(self, usage: object) -> dict[str, Any]:
+        """The provider's report of this request, with our count of it: ``usage`` of the next.
+
+        Args:
+            usage: a mapping, or the object that a client's library has for it.
+
+        Returns:
+            Empty where nothing was reported.
+        """
+        fields = fields_given(usage)
+        return {**fields, COUNTED_KEY: self.report.tokens_after} if fields else {}
 
     @property
     def token_count(self) -> int:

@@ -24,6 +24,7 @@ from eunoe.stages.counting.calibration import (
     read_usage,
     stepped_factor,
 )
+from eunoe.wire.given_forms import fields_given
 
 COUNTED_KEY = "eunoe_counted"
 _STEP = 1 / FACTOR_STEPS
@@ -58,7 +59,7 @@ class UsageReading:
 
 
 def read_usage_factor(
-    usage: Mapping[str, Any] | None,
+    usage: object,
     conversation: Conversation,
     replay: Replay,
     count_answer: Callable[[Mapping[str, Any]], int],
@@ -73,12 +74,13 @@ def read_usage_factor(
     """
     if not usage:
         return UsageReading()
-    read = read_usage(usage)
-    prompt = context_tokens(usage, read)
+    fields = fields_given(usage) or {}
+    read = read_usage(fields)
+    prompt = context_tokens(fields, read)
     if read is None or not prompt:
         return UsageReading(warnings=("usage tells no size of a prompt: it was not used",))
     read = replace(read, prompt=prompt)
-    told = usage.get(COUNTED_KEY)
+    told = fields.get(COUNTED_KEY)
     if isinstance(told, int) and not isinstance(told, bool) and told > 0:
         return _reading_of(read, told)
     place = _last_request(conversation)
@@ -88,7 +90,7 @@ def read_usage_factor(
     try:
         counted = replay(before, 1.0).tokens
         if not replay(before, CALIBRATION_HIGHEST).whole:  # under another factor it was another one
-            ratio = _answer_ratio(usage, read, count_answer(conversation.raw[place]))
+            ratio = _answer_ratio(fields, read, count_answer(conversation.raw[place]))
             counted = _counted_under(before, replay, read, ratio, counted)
     except BudgetError:
         return UsageReading()  # it was sent in another way, if at all

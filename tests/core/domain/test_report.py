@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 
 import pytest
@@ -43,6 +44,13 @@ def test_decisions_are_a_sequence():
     for index in (4, -5):
         with pytest.raises(IndexError, match="decision"):
             made[index]
+
+
+def test_decisions_are_equal_where_they_say_the_same():
+    assert decisions() == decisions() == copy.deepcopy(decisions())
+    assert hash(decisions()) == hash(decisions())
+    assert decisions() != DecisionList([5, 6, 7, 8], {})
+    assert decisions() != list(decisions())
 
 
 @pytest.mark.parametrize("made", [decisions(), DecisionList([], {})])

@@ -8,8 +8,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
-from eunoe import BudgetError, ContextOrchestrator, Conversation, PipelineMemory, TokenBudget
+from eunoe import (
+    BudgetError,
+    ContextOrchestrator,
+    Conversation,
+    PipelineMemory,
+    TokenBudget,
+    enter_requests,
+)
 
 BUDGET = 1500
 WORDS = "river stone light paper "
@@ -51,6 +59,36 @@ def test_without_our_count_the_last_request_is_chosen_anew() -> None:
     plain = process(chat[:-2])
     usage = {"prompt_tokens": math.ceil(1.27 * plain.token_count)}
     assert process(chat, usage).report.calibrated == pytest.approx(1.3)
+
+
+class Details(BaseModel):
+    cached_tokens: int
+
+
+class ClientUsage(BaseModel):
+    prompt_tokens: int
+    completion_tokens: int
+    prompt_tokens_details: Details | None = None
+
+
+def test_a_report_is_read_as_a_client_gives_it() -> None:
+    chat = make_chat(40)
+    plain = process(chat[:-2])
+    prompt = math.ceil(1.27 * plain.token_count)
+    details = Details(cached_tokens=100)
+    usage = ClientUsage(prompt_tokens=prompt, completion_tokens=9, prompt_tokens_details=details)
+    assert process(chat, usage).report.calibrated == pytest.approx(1.3)
+    assert process(chat, plain.reported(usage)).report.calibrated == pytest.approx(1.3)
+    ledger = enter_requests([plain.forecast], model_id="gpt-4o", usage=usage)
+    assert ledger == enter_requests([plain.forecast], model_id="gpt-4o", usage=usage.model_dump())
+    assert ledger.measured.sent.requests == 1
+
+
+@pytest.mark.parametrize("usage", [None, {}])
+def test_where_nothing_was_reported_nothing_is_corrected(usage: Any) -> None:
+    plain = process(make_chat(5))
+    assert plain.reported(usage) == {}
+    assert process(make_chat(5), plain.reported(usage)).report.warnings == ()
 
 
 @pytest.mark.parametrize("ratio", [0.6, 0.93, 1.0])

@@ -27,7 +27,7 @@ class Choose(Protocol):
 def corrected_by_usage(
     conversation: Conversation,
     asked: AskedRequest,
-    usage: Mapping[str, Any],
+    usage: object,
     memory: PipelineMemory,
     choose: Choose,
 ) -> AskedRequest:

@@ -19,6 +19,7 @@ from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PriceLookup, affordable_tokens, depends_on_price
 from eunoe.stages.counting.calibration import read_usage
 from eunoe.stages.counting.message_cost import REPLY_PRIMING
+from eunoe.wire.given_forms import fields_given
 
 
 def allowed_by_price(
@@ -72,6 +73,7 @@ def enter_requests(
         An entry to add to the ledger of the chat.
     """
     table = prices if prices is not None else list_prices()
-    reported = billed_use(usage, read_usage(usage))
+    told = fields_given(usage) or usage
+    reported = billed_use(told, read_usage(told))
     price = table.get(model_id)
     return account_requests(forecasts, price, reported=reported, hit_share=hit_share)
