@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 202 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 d876c3243770d6c21ac8ffe6eeb29a13d86f614488d0fb639f9da3f788f2e059
+# Made of 203 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 27d243803b09e190d063d1142113ef9a6a5452a6d2f1b7120d034bb0edc03a1f
 
 from __future__ import annotations
 
@@ -8727,6 +8727,54 @@ def fractional_fill(gains: NDArray[np.float64], costs: NDArray[np.float64], budg
     return total
 
 
+def critical_density(gains: NDArray[np.float64], costs: NDArray[np.int64], budget: int) -> float:
+    """Gain per token of the item at which ``fractional_fill`` ends; 0 where all items fit.
+
+    Args:
+        gains: shape (k,), at least 0.
+        costs: shape (k,), tokens; below 1 counts as 1.
+        budget: tokens.
+    """
+    costs = np.maximum(costs, 1)
+    usable = (costs <= budget) & (gains > 0.0)
+    density, prices = (gains / costs)[usable], costs[usable]
+    order = ascending_order(-density)
+    whole = int(prices.take(order).cumsum().searchsorted(budget, side="right"))
+    return float(density[order[whole]]) if whole < order.size else 0.0
+
+
+def with_left_out(
+    certificate: Certificate,
+    gains: NDArray[np.float64],
+    costs: NDArray[np.int64],
+    budget: int,
+    *,
+    density: float = 0.0,
+) -> Certificate:
+    """The certificate of a choice for which some items were not even looked at.
+
+    Source: duality of linear programs. For any price p of a token, no choice is worth more than
+    ``p B + sum_j max(0, gain_j - p cost_j)``, and at the critical density of the others this is
+    their bound, but for what the items left out add to it.
+
+    Args:
+        certificate: of the choice among the others.
+        gains: shape (k,), the most that each item left out could add, at least 0.
+        costs: shape (k,), their tokens; below 1 counts as 1.
+        budget: tokens of everything.
+        density: ``critical_density`` of the others, where their worth is a plain sum; 0 if unknown.
+    """
+    costs = np.maximum(costs, 1)
+    usable = (costs <= budget) & (gains > 0.0)
+    if not usable.any():
+        return certificate
+    worth, prices = gains[usable], costs[usable].astype(np.float64)
+    more = fractional_fill(worth, prices, budget)
+    if density:
+        more = min(more, float(np.maximum(0.0, worth - density * prices).sum()))
+    return certify(certificate.value, certificate.upper_bound + more)
+
+
 def _hull_steps(
     gains: NDArray[np.float64], elements: TierElements, usable: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -17023,6 +17071,141 @@ def carry_block(
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.recalling.quoted_block: What is recalled as one quoted block: its text, and what that takes at most.
+
+GIST_LINE_TOKENS = 8
+"""Tokens of the line of a message shown in part, beyond text and name, at most."""
+_LINE_SAVES = 1
+"""Tokens by which a line is shorter than a message: number, speaker and line end take two or three
+beside the text, the framing of a message four."""
+
+
+def quotation_of(
+    request: Request, atoms: Sequence[Atom], gists: Mapping[int, str] = MappingProxyType({})
+) -> tuple[str, int]:
+    """The quoted block for some atoms, in the order given, and an upper bound of its tokens.
+
+    A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
+    defused tag one more. So a block of thousands of tokens need not be counted anew each time.
+
+    Args:
+        gists: what stands in place of the text of some messages.
+
+    Returns:
+        The block, empty if nothing in it has words, and its tokens as a message, at most.
+    """
+    known = request.transcript.quoted
+    quoted = [
+        known[i] if i in known and i not in gists else _quoted_message(request, atom.turn, i, gists)
+        for atom in atoms
+        for i in atom.indices
+    ]
+    spoken = [q for q in quoted if q.line]
+    if not spoken:
+        return "", 0
+    places = [atom.first for atom in atoms]
+    block = block_of_messages(spoken, in_order=places == sorted(places))
+    return block, BLOCK_TOKENS + sum([q.most_tokens for q in quoted]) + block.count("\\")
+
+
+def _quoted_message(request: Request, turn: int, i: int, gists: Mapping[int, str]) -> QuotedMessage:
+    """One message as it is quoted; of finished turns that is remembered."""
+    message, gist, count = request.messages[i], gists.get(i), request.counter.count
+    text = gist or spoken_text(message)
+    turn -= request.messages[0].role != "user"
+    line = quoted_line(Quotation(turn, _speaker(message), text, gist is not None)) if text else ""
+    most = request.entries[i].tokens if gist is None else GIST_LINE_TOKENS + count(gist)
+    if message.name:
+        most += count(_speaker(message))
+    quoted = QuotedMessage(turn, line, most + LINE_TOKENS)
+    if gist is None and i < request.turn_start:
+        request.transcript.quoted[i] = quoted
+    return quoted
+
+
+def tokens_as_quoted(
+    request: Request, places: NDArray[np.int64], tokens: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """About what atoms take in a quotation, which leaves out pictures, files and reasoning.
+
+    An estimate to choose by; what is sent is counted.
+
+    Args:
+        places: shape (n,), of the atoms among all.
+        tokens: shape (n,), what they take as they were given.
+    """
+    known = request.transcript.quoted_tokens
+    quoted = tokens - _LINE_SAVES
+    if not known:
+        return quoted
+    for k, place in enumerate(places.tolist()):
+        if place in known:
+            quoted[k] = min(int(quoted[k]), _tokens_in_words(request, place))
+    return quoted
+
+
+def _tokens_in_words(request: Request, place: int) -> int:
+    known, messages = request.transcript.quoted_tokens, request.messages
+    found = known[place]
+    if found is None:
+        said = [messages[i] for i in request.transcript.atoms[place].indices]
+        found = request.count([{"role": m.role, "content": spoken_text(m)} for m in said])
+        known[place] = found
+    return found
+
+
+def has_words(messages: Sequence[Message], atom: Atom) -> bool:
+    """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
+    return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
+
+
+def _speaker(message: Message) -> str:
+    return message.name if message.name and message.role == "user" else message.role
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.recalling.atom_pools: Atoms that may be chosen: where they stand, what they are worth, what they take.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AtomPool:
+    """Atoms that may be chosen, ascending.
+
+    Attributes:
+        places: shape (n,), where they stand among all atoms.
+        worth: shape (n,), their relevance.
+        cost: shape (n,), their tokens.
+        left_out: others that could have been, but there were too many; None where there were not.
+    """
+
+    places: NDArray[np.int64]
+    worth: NDArray[np.float64]
+    cost: NDArray[np.int64]
+    left_out: AtomPool | None = None
+
+
+def pool_of(
+    request: Request,
+    places: NDArray[np.int64],
+    worth: NDArray[np.float64],
+    low: int,
+    *,
+    quoted: bool,
+) -> AtomPool:
+    """Atoms as candidates.
+
+    Args:
+        places: theirs, counted from ``low`` on, as are those of ``worth``.
+    """
+    transcript = request.transcript
+    if not quoted:
+        whole = [k for k in places.tolist() if not transcript.atoms[low + k].broken]
+        places = np.array(whole, dtype=np.int64)
+    worth, places = worth.take(places), places + low
+    cost = transcript.atom_tokens.view().take(places)
+    return AtomPool(places, worth, tokens_as_quoted(request, places, cost) if quoted else cost)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.selection.modular: The same greedy where items are unlike and have one form: then one sort is enough.
 
 _MODULAR_MARGIN = 1e-12
@@ -17256,7 +17439,8 @@ def select_items(
     if policy == "max_F":
         exponents += [other for other in SELECT_EXPONENTS if other != exponent]
     if left >= 0 and int(candidates.full_cost[allowed].sum()) <= left:
-        return _select_all(candidates, given, allowed, objective, beta)
+        everything = _select_all(candidates, given, allowed, objective, beta)
+        return _with_forced_whole(everything, candidates, allowed, objective, beta)
     if candidates.similarity is None and candidates.elements.is_plain:
         base = float(candidates.relevance[candidates.forced].sum())
         runs = [
@@ -17275,7 +17459,8 @@ def select_items(
         if candidates.similarity is None:
             checkpoints = 1  # gains do not change, so the first bound is the least
         runs = [run_greedy(walk, power, checkpoints=checkpoints) for power in exponents]
-    return selection_from(candidates, given, left, best_outcome(runs))
+    selection = selection_from(candidates, given, left, best_outcome(runs))
+    return _with_forced_whole(selection, candidates, allowed, objective, beta)
 
 
 def select_plain(relevance: NDArray[np.float64], cost: NDArray[np.int64], budget: int) -> Selection:
@@ -17301,6 +17486,33 @@ def select_plain(relevance: NDArray[np.float64], cost: NDArray[np.int64], budget
         certificate=certify(run.value, run.upper_bound),
         clip=None if none_fits is None else int(none_fits),
     )
+
+
+def _with_forced_whole(
+    selection: Selection,
+    candidates: SelectionCandidates,
+    allowed: NDArray[np.bool_],
+    objective: ObjectiveName,
+    beta: float,
+) -> Selection:
+    """The choice with a bound that holds whichever of the forced items step down, and how far.
+
+    They are worth the most whole, and leave the most room at their least.
+    """
+    if candidates.full_cost[candidates.forced].sum() <= candidates.budget:
+        return selection
+    elements = candidates.elements
+    state = make_objective(candidates, objective, beta)
+    forced = np.flatnonzero(candidates.forced)
+    for item in forced.tolist():
+        state.add(int(elements.start[item + 1]) - 1)
+    free = forced[~candidates.protected[forced]]
+    whole = int(candidates.full_cost[candidates.protected].sum())
+    least = whole + int(elements.cost[elements.start[free]].sum())
+    gains = state.gains() if state.is_submodular else candidates.relevance[elements.item]
+    bound = state.value() + knapsack_bound(gains, elements, candidates.budget - least, allowed)
+    proof = selection.certificate
+    return replace(selection, certificate=certify(proof.value, max(proof.upper_bound, bound)))
 
 
 def make_objective(
@@ -17425,38 +17637,38 @@ _RELEVANCE_OVER_VALUES = 3.0
 _VALUES_EXPONENT = 0.5
 
 
-def select_for_calls(
-    request: Request,
-    places: NDArray[np.int64],
-    worth: NDArray[np.float64],
-    cost: NDArray[np.int64],
-    budget: int,
-) -> Selection:
-    """The atoms of most relevance and most distinct values within the budget.
-
-    Args:
-        places: the candidates among the atoms, ascending, shape (n,).
-        worth: their relevance, shape (n,).
-        cost: their tokens, shape (n,).
-        budget: tokens.
-    """
+def select_for_calls(request: Request, pool: AtomPool, budget: int) -> Selection:
+    """The atoms of most relevance and most distinct values within the budget."""
     transcript = request.transcript
     rows = known_values(transcript)
     weight = rows.weights(len(rows))
     for atom in request.systems_before(request.turn_start):
         weight[rows.of(atom.first)] = 0.0  # always in view
-    held = [held_values(rows, transcript.atoms[k]) for k in places.tolist()]
+    held = _values_in(transcript, rows, pool)
     average = sum(float(weight[numbers].sum()) for numbers in held) / max(1, len(held))
-    own = worth * (_RELEVANCE_OVER_VALUES / max(1e-12, float(worth.max(initial=0.0))))
-    candidates = SelectionCandidates.of(own, cost, budget)
+    weight = weight / max(1e-12, average)
+    most = float(pool.worth.max(initial=0.0))
+    scale = _RELEVANCE_OVER_VALUES / max(1e-12, most)
+    own = pool.worth * scale
+    candidates = SelectionCandidates.of(own, pool.cost, budget)
     walk = GreedyWalk(
-        ValueObjective(own, held, weight / max(1e-12, average)),
+        ValueObjective(own, held, weight),
         candidates.elements,
         own,
-        np.ones(len(places), dtype=bool),
+        np.ones(len(own), dtype=bool),
         budget,
     )
-    return selection_from(candidates, (), budget, run_greedy(walk, _VALUES_EXPONENT))
+    selection = selection_from(candidates, (), budget, run_greedy(walk, _VALUES_EXPONENT))
+    if (others := pool.left_out) is None:
+        return selection
+    alone = [float(weight[numbers].sum()) for numbers in _values_in(transcript, rows, others)]
+    gains = others.worth * scale + np.array(alone)
+    certificate = with_left_out(selection.certificate, gains, others.cost, budget)
+    return replace(selection, certificate=certificate)
+
+
+def _values_in(transcript: Transcript, rows: ValueRows, pool: AtomPool) -> list[list[int]]:
+    return [held_values(rows, transcript.atoms[k]) for k in pool.places.tolist()]
 
 
 def held_values(rows: ValueRows, atom: Atom) -> list[int]:
@@ -18076,99 +18288,6 @@ def _chains(
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.recalling.quoted_block: What is recalled as one quoted block: its text, and what that takes at most.
-
-GIST_LINE_TOKENS = 8
-"""Tokens of the line of a message shown in part, beyond text and name, at most."""
-_LINE_SAVES = 1
-"""Tokens by which a line is shorter than a message: number, speaker and line end take two or three
-beside the text, the framing of a message four."""
-
-
-def quotation_of(
-    request: Request, atoms: Sequence[Atom], gists: Mapping[int, str] = MappingProxyType({})
-) -> tuple[str, int]:
-    """The quoted block for some atoms, in the order given, and an upper bound of its tokens.
-
-    A text in the block takes at most its own tokens and its line's framing, a name its tokens, each
-    defused tag one more. So a block of thousands of tokens need not be counted anew each time.
-
-    Args:
-        gists: what stands in place of the text of some messages.
-
-    Returns:
-        The block, empty if nothing in it has words, and its tokens as a message, at most.
-    """
-    known = request.transcript.quoted
-    quoted = [
-        known[i] if i in known and i not in gists else _quoted_message(request, atom.turn, i, gists)
-        for atom in atoms
-        for i in atom.indices
-    ]
-    spoken = [q for q in quoted if q.line]
-    if not spoken:
-        return "", 0
-    places = [atom.first for atom in atoms]
-    block = block_of_messages(spoken, in_order=places == sorted(places))
-    return block, BLOCK_TOKENS + sum([q.most_tokens for q in quoted]) + block.count("\\")
-
-
-def _quoted_message(request: Request, turn: int, i: int, gists: Mapping[int, str]) -> QuotedMessage:
-    """One message as it is quoted; of finished turns that is remembered."""
-    message, gist, count = request.messages[i], gists.get(i), request.counter.count
-    text = gist or spoken_text(message)
-    turn -= request.messages[0].role != "user"
-    line = quoted_line(Quotation(turn, _speaker(message), text, gist is not None)) if text else ""
-    most = request.entries[i].tokens if gist is None else GIST_LINE_TOKENS + count(gist)
-    if message.name:
-        most += count(_speaker(message))
-    quoted = QuotedMessage(turn, line, most + LINE_TOKENS)
-    if gist is None and i < request.turn_start:
-        request.transcript.quoted[i] = quoted
-    return quoted
-
-
-def tokens_as_quoted(
-    request: Request, places: NDArray[np.int64], tokens: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """About what atoms take in a quotation, which leaves out pictures, files and reasoning.
-
-    An estimate to choose by; what is sent is counted.
-
-    Args:
-        places: shape (n,), of the atoms among all.
-        tokens: shape (n,), what they take as they were given.
-    """
-    known = request.transcript.quoted_tokens
-    quoted = tokens - _LINE_SAVES
-    if not known:
-        return quoted
-    for k, place in enumerate(places.tolist()):
-        if place in known:
-            quoted[k] = min(int(quoted[k]), _tokens_in_words(request, place))
-    return quoted
-
-
-def _tokens_in_words(request: Request, place: int) -> int:
-    known, messages = request.transcript.quoted_tokens, request.messages
-    found = known[place]
-    if found is None:
-        said = [messages[i] for i in request.transcript.atoms[place].indices]
-        found = request.count([{"role": m.role, "content": spoken_text(m)} for m in said])
-        known[place] = found
-    return found
-
-
-def has_words(messages: Sequence[Message], atom: Atom) -> bool:
-    """Whether a quotation has anything to show of an atom; reasoning alone is not quoted."""
-    return any(messages[i].text or messages[i].calls or messages[i].media for i in atom.indices)
-
-
-def _speaker(message: Message) -> str:
-    return message.name if message.name and message.role == "user" else message.role
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.adjusting: Adjust relevance by what a message is: tool flow counts less, question and answer share.
 
 ADJUST_QUESTION = 1
@@ -18321,21 +18440,6 @@ def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.
     return weighted
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AtomPool:
-    """Atoms that may be chosen, ascending.
-
-    Attributes:
-        places: shape (n,), where they stand among all atoms.
-        worth: shape (n,), their relevance.
-        cost: shape (n,), their tokens.
-    """
-
-    places: NDArray[np.int64]
-    worth: NDArray[np.float64]
-    cost: NDArray[np.int64]
-
-
 def choose_atoms(
     request: Request, scored: Scored, pool: AtomPool, budget: int, *, quoted: bool
 ) -> Choice:
@@ -18351,10 +18455,9 @@ def choose_atoms(
     if room <= 0 or not len(places):
         return Choice()
     if request.acts_by_tools:
-        selection = select_for_calls(request, places, worth, cost, room)
+        selection = select_for_calls(request, pool, room)
     else:
-        utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
-        selection = select_plain(utility, cost, room)
+        selection = _select_relevant(pool, room, request.settings.cost_exponent)
     left = budget - BLOCK_TOKENS - int(selection.cost)
     parts = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
     excerpts, gone = fill_with_excerpts(request, parts, left)
@@ -18371,6 +18474,21 @@ def choose_atoms(
         certificate=certificate,
         excerpts=excerpts,
     )
+
+
+def _select_relevant(pool: AtomPool, room: int, exponent: float) -> Selection:
+    utility = price_relevance(pool.worth, pool.cost, exponent=exponent)
+    selection = select_plain(utility, pool.cost, room)
+    if (others := pool.left_out) is None:
+        return selection
+    certificate = with_left_out(
+        selection.certificate,
+        price_relevance(others.worth, others.cost, exponent=exponent),
+        others.cost,
+        room,
+        density=critical_density(utility, pool.cost, room),
+    )
+    return replace(selection, certificate=certificate)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18441,14 +18559,14 @@ def atom_pool(
     open_atoms[[k - low for k in closed if low <= k < high]] = False
     places = open_atoms.nonzero()[0]
     limit = request.settings.max_candidates
-    if len(places) > limit:
-        places = places.take(largest_places(worth.take(places), limit))
-    if not quoted:
-        whole = [k for k in places.tolist() if not transcript.atoms[low + k].broken]
-        places = np.array(whole, dtype=np.int64)
-    cost = transcript.atom_tokens.view()[low:high].take(places)
-    worth, places = worth.take(places), places + low
-    return AtomPool(places, worth, tokens_as_quoted(request, places, cost) if quoted else cost)
+    if len(places) <= limit:
+        return pool_of(request, places, worth, low, quoted=quoted)
+    looked_at = largest_places(worth.take(places), limit)
+    others = np.delete(places, looked_at)
+    return replace(
+        pool_of(request, places.take(looked_at), worth, low, quoted=quoted),
+        left_out=pool_of(request, others, worth, low, quoted=quoted),
+    )
 
 
 def _holders_of_flagged(request: Request) -> list[int]:
@@ -20970,7 +21088,7 @@ def plan_lethe(chat: PresetChat) -> PresetPlan | None:
         chosen=tuple(places[sorted((*whole.chosen, *short))].tolist()),
         values=np.minimum(1.0, relevance),
         reason="a walk from the question and a diverse choice, the most relevant first",
-        certificate=whole.certificate,
+        certificate=_certified(chat, places, worth, whole),
         gists={int(chat.first[places[k]]): gists[k] for k in short},
         head=head | chat.pinned,
         tail=tail,
@@ -21001,6 +21119,14 @@ def lethe_candidates(chat: PresetChat, worth: FloatColumn, anchors: frozenset[in
     places = np.flatnonzero(chat.open)
     best = np.lexsort((-places, -worth[places]))[: chat.max_candidates]
     return np.unique(np.concatenate([places[best], np.array(sorted(anchors), dtype=np.int64)]))
+
+
+def _certified(
+    chat: PresetChat, places: PlaceColumn, worth: FloatColumn, whole: Selection
+) -> Certificate:
+    """The certificate of the choice, where others than the candidates might have been chosen."""
+    others = np.setdiff1d(np.flatnonzero(chat.open), places)
+    return with_left_out(whole.certificate, worth[others], chat.cost[others], chat.room)
 
 
 def lethe_gists(chat: PresetChat, places: PlaceColumn) -> list[str]:
@@ -22716,7 +22842,7 @@ class ContextOrchestrator:
             limit=limit,
             tool_tokens=count_tools(tools, counter) if tools else 0,
             reserve=output_reserve or 0,
-            chat=session_id or conversation.session_id or "",
+            chat=str(session_id or conversation.session_id or ""),
             expired=expired if expired is not None else _never,
             notes=unpriced,
             mark=clock.mark if clock is not None else no_mark,

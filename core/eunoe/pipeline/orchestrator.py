@@ -250,7 +250,7 @@ class ContextOrchestrator:
             limit=limit,
             tool_tokens=count_tools(tools, counter) if tools else 0,
             reserve=output_reserve or 0,
-            chat=session_id or conversation.session_id or "",
+            chat=str(session_id or conversation.session_id or ""),
             expired=expired if expired is not None else _never,
             notes=unpriced,
             mark=clock.mark if clock is not None else no_mark,

@@ -169,3 +169,17 @@ def test_values_and_lint_are_checked_too(make):
 def test_messages_are_a_list_of_dicts(messages):
     with pytest.raises(ConversationError, match="allowed: "):
         Conversation.from_openai_messages(messages)
+
+
+@pytest.mark.parametrize("chat", [5, ["a", 1], {"a": 1}, b"x"])
+def test_any_name_of_a_chat_will_do(chat):
+    class Worth:
+        name = "worth"
+
+        def label(self, question, messages):
+            return [0.5] * len(messages)
+
+    by = ContextOrchestrator(TokenBudget(60), labeller=Worth())
+    messages = [{"role": "user", "content": f"word {k} " * 9} for k in range(9)]
+    answer = by.process_sync(Conversation.from_openai_messages(messages), session_id=chat)
+    assert answer.report.tokens_after <= 60

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom, first_place
 from eunoe.domain.report import Certificate
+from eunoe.pipeline.recalling.atom_pools import AtomPool, pool_of
 from eunoe.pipeline.recalling.calling import select_for_calls
 from eunoe.pipeline.recalling.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
 from eunoe.pipeline.recalling.lifting import lift_by_cues
-from eunoe.pipeline.recalling.quoted_block import tokens_as_quoted
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import BLOCK_TOKENS
 from eunoe.stages.scoring.adjusting import (
@@ -25,8 +25,9 @@ from eunoe.stages.scoring.adjusting import (
 )
 from eunoe.stages.scoring.price import price_relevance
 from eunoe.stages.scoring.profile import Relevance
+from eunoe.stages.selection.certificate import critical_density, with_left_out
 from eunoe.stages.selection.ordering import ascending_order, largest_places
-from eunoe.stages.selection.selecting import select_plain
+from eunoe.stages.selection.selecting import Selection, select_plain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,21 +131,6 @@ def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.
     return weighted
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AtomPool:
-    """Atoms that may be chosen, ascending.
-
-    Attributes:
-        places: shape (n,), where they stand among all atoms.
-        worth: shape (n,), their relevance.
-        cost: shape (n,), their tokens.
-    """
-
-    places: NDArray[np.int64]
-    worth: NDArray[np.float64]
-    cost: NDArray[np.int64]
-
-
 def choose_atoms(
     request: Request, scored: Scored, pool: AtomPool, budget: int, *, quoted: bool
 ) -> Choice:
@@ -160,10 +146,9 @@ def choose_atoms(
     if room <= 0 or not len(places):
         return Choice()
     if request.acts_by_tools:
-        selection = select_for_calls(request, places, worth, cost, room)
+        selection = select_for_calls(request, pool, room)
     else:
-        utility = price_relevance(worth, cost, exponent=request.settings.cost_exponent)
-        selection = select_plain(utility, cost, room)
+        selection = _select_relevant(pool, room, request.settings.cost_exponent)
     left = budget - BLOCK_TOKENS - int(selection.cost)
     parts = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
     excerpts, gone = fill_with_excerpts(request, parts, left)
@@ -180,6 +165,21 @@ def choose_atoms(
         certificate=certificate,
         excerpts=excerpts,
     )
+
+
+def _select_relevant(pool: AtomPool, room: int, exponent: float) -> Selection:
+    utility = price_relevance(pool.worth, pool.cost, exponent=exponent)
+    selection = select_plain(utility, pool.cost, room)
+    if (others := pool.left_out) is None:
+        return selection
+    certificate = with_left_out(
+        selection.certificate,
+        price_relevance(others.worth, others.cost, exponent=exponent),
+        others.cost,
+        room,
+        density=critical_density(utility, pool.cost, room),
+    )
+    return replace(selection, certificate=certificate)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,14 +250,14 @@ def atom_pool(
     open_atoms[[k - low for k in closed if low <= k < high]] = False
     places = open_atoms.nonzero()[0]
     limit = request.settings.max_candidates
-    if len(places) > limit:
-        places = places.take(largest_places(worth.take(places), limit))
-    if not quoted:
-        whole = [k for k in places.tolist() if not transcript.atoms[low + k].broken]
-        places = np.array(whole, dtype=np.int64)
-    cost = transcript.atom_tokens.view()[low:high].take(places)
-    worth, places = worth.take(places), places + low
-    return AtomPool(places, worth, tokens_as_quoted(request, places, cost) if quoted else cost)
+    if len(places) <= limit:
+        return pool_of(request, places, worth, low, quoted=quoted)
+    looked_at = largest_places(worth.take(places), limit)
+    others = np.delete(places, looked_at)
+    return replace(
+        pool_of(request, places.take(looked_at), worth, low, quoted=quoted),
+        left_out=pool_of(request, others, worth, low, quoted=quoted),
+    )
 
 
 def _holders_of_flagged(request: Request) -> list[int]:

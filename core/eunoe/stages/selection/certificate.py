@@ -76,6 +76,54 @@ def fractional_fill(gains: NDArray[np.float64], costs: NDArray[np.float64], budg
     return total
 
 
+def critical_density(gains: NDArray[np.float64], costs: NDArray[np.int64], budget: int) -> float:
+    """Gain per token of the item at which ``fractional_fill`` ends; 0 where all items fit.
+
+    Args:
+        gains: shape (k,), at least 0.
+        costs: shape (k,), tokens; below 1 counts as 1.
+        budget: tokens.
+    """
+    costs = np.maximum(costs, 1)
+    usable = (costs <= budget) & (gains > 0.0)
+    density, prices = (gains / costs)[usable], costs[usable]
+    order = ascending_order(-density)
+    whole = int(prices.take(order).cumsum().searchsorted(budget, side="right"))
+    return float(density[order[whole]]) if whole < order.size else 0.0
+
+
+def with_left_out(
+    certificate: Certificate,
+    gains: NDArray[np.float64],
+    costs: NDArray[np.int64],
+    budget: int,
+    *,
+    density: float = 0.0,
+) -> Certificate:
+    """The certificate of a choice for which some items were not even looked at.
+
+    Source: duality of linear programs. For any price p of a token, no choice is worth more than
+    ``p B + sum_j max(0, gain_j - p cost_j)``, and at the critical density of the others this is
+    their bound, but for what the items left out add to it.
+
+    Args:
+        certificate: of the choice among the others.
+        gains: shape (k,), the most that each item left out could add, at least 0.
+        costs: shape (k,), their tokens; below 1 counts as 1.
+        budget: tokens of everything.
+        density: ``critical_density`` of the others, where their worth is a plain sum; 0 if unknown.
+    """
+    costs = np.maximum(costs, 1)
+    usable = (costs <= budget) & (gains > 0.0)
+    if not usable.any():
+        return certificate
+    worth, prices = gains[usable], costs[usable].astype(np.float64)
+    more = fractional_fill(worth, prices, budget)
+    if density:
+        more = min(more, float(np.maximum(0.0, worth - density * prices).sum()))
+    return certify(certificate.value, certificate.upper_bound + more)
+
+
 def _hull_steps(
     gains: NDArray[np.float64], elements: TierElements, usable: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from eunoe.domain.report import Certificate
 from eunoe.stages.selection.candidates import SelectionCandidates
-from eunoe.stages.selection.certificate import CERTIFICATE_CHECKPOINTS, certify
+from eunoe.stages.selection.certificate import CERTIFICATE_CHECKPOINTS, certify, knapsack_bound
 from eunoe.stages.selection.coverage import CoverageObjective, MigObjective, Objective
 from eunoe.stages.selection.greedy import GreedyOutcome, GreedyWalk, run_greedy
 from eunoe.stages.selection.modular import run_modular, take_by_worth
@@ -96,7 +96,8 @@ def select_items(
     if policy == "max_F":
         exponents += [other for other in SELECT_EXPONENTS if other != exponent]
     if left >= 0 and int(candidates.full_cost[allowed].sum()) <= left:
-        return _select_all(candidates, given, allowed, objective, beta)
+        everything = _select_all(candidates, given, allowed, objective, beta)
+        return _with_forced_whole(everything, candidates, allowed, objective, beta)
     if candidates.similarity is None and candidates.elements.is_plain:
         base = float(candidates.relevance[candidates.forced].sum())
         runs = [
@@ -115,7 +116,8 @@ def select_items(
         if candidates.similarity is None:
             checkpoints = 1  # gains do not change, so the first bound is the least
         runs = [run_greedy(walk, power, checkpoints=checkpoints) for power in exponents]
-    return selection_from(candidates, given, left, best_outcome(runs))
+    selection = selection_from(candidates, given, left, best_outcome(runs))
+    return _with_forced_whole(selection, candidates, allowed, objective, beta)
 
 
 def select_plain(relevance: NDArray[np.float64], cost: NDArray[np.int64], budget: int) -> Selection:
@@ -141,6 +143,33 @@ def select_plain(relevance: NDArray[np.float64], cost: NDArray[np.int64], budget
         certificate=certify(run.value, run.upper_bound),
         clip=None if none_fits is None else int(none_fits),
     )
+
+
+def _with_forced_whole(
+    selection: Selection,
+    candidates: SelectionCandidates,
+    allowed: NDArray[np.bool_],
+    objective: ObjectiveName,
+    beta: float,
+) -> Selection:
+    """The choice with a bound that holds whichever of the forced items step down, and how far.
+
+    They are worth the most whole, and leave the most room at their least.
+    """
+    if candidates.full_cost[candidates.forced].sum() <= candidates.budget:
+        return selection
+    elements = candidates.elements
+    state = make_objective(candidates, objective, beta)
+    forced = np.flatnonzero(candidates.forced)
+    for item in forced.tolist():
+        state.add(int(elements.start[item + 1]) - 1)
+    free = forced[~candidates.protected[forced]]
+    whole = int(candidates.full_cost[candidates.protected].sum())
+    least = whole + int(elements.cost[elements.start[free]].sum())
+    gains = state.gains() if state.is_submodular else candidates.relevance[elements.item]
+    bound = state.value() + knapsack_bound(gains, elements, candidates.budget - least, allowed)
+    proof = selection.certificate
+    return replace(selection, certificate=certify(proof.value, max(proof.upper_bound, bound)))
 
 
 def make_objective(

@@ -84,3 +84,13 @@ def test_certificates_hold(policy):
     for budget in range(100, 500, 50):
         certificate = ask(chat("And HAT271?"), budget, policy=policy).report.certificate
         assert certificate is None or certificate.value <= certificate.upper_bound + 1e-9
+
+
+@pytest.mark.parametrize("policy", ["stable", "relevance", "lethe"])
+@pytest.mark.parametrize("question", ["And HAT271?", "What did I say about the harbour earlier?"])
+def test_candidates_that_were_not_looked_at_count_in_the_certificate(policy, question):
+    talk = [*chat(question)[:-1], *(user(f"The harbour has {k} gates.") for k in range(20))]
+    messages = [*talk, *chat(question)[-1:]]
+    few = ask(messages, 400, policy=policy, max_candidates=1).report.certificate
+    many = ask(messages, 400, policy=policy, max_candidates=10_000).report.certificate
+    assert few.upper_bound >= many.value - 1e-9

@@ -7,13 +7,22 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
+from eunoe.domain.report import Certificate
 from eunoe.stages.selection import (
     SelectionCandidates,
     SparseSimilarity,
     select_items,
     tier_elements,
 )
-from eunoe.stages.selection.certificate import certify, checkpoint_places, knapsack_bound
+from eunoe.stages.selection.certificate import (
+    certify,
+    checkpoint_places,
+    critical_density,
+    knapsack_bound,
+    with_left_out,
+)
+from eunoe.stages.selection.ordering import largest_places
+from eunoe.stages.selection.selecting import select_plain
 
 
 def best_by_milp(candidates, beta):
@@ -167,3 +176,57 @@ def test_certificate(value, bound, expected):
 )
 def test_checkpoint_places(picks, limit, expected):
     assert checkpoint_places(picks, limit) == expected
+
+
+@pytest.mark.property
+@given(st.integers(0, 10_000), st.integers(0, 60), st.integers(1, 9))
+def test_what_was_not_looked_at_is_not_forgotten(seed, budget, limit):
+    rng = np.random.default_rng(seed)
+    worth, cost = np.round(rng.random(12), 2), rng.integers(1, 20, 12)
+    seen = largest_places(worth, limit)
+    rest = np.delete(np.arange(12), seen)
+    proof = select_plain(worth[seen], cost[seen], budget).certificate
+    best = best_by_table(worth, cost, budget)
+    density = critical_density(worth[seen], cost[seen], budget)
+    for known in (0.0, density):
+        whole = with_left_out(proof, worth[rest], cost[rest], budget, density=known)
+        assert whole.value == proof.value
+        assert whole.upper_bound >= best - 1e-9
+
+
+def test_what_could_not_have_been_chosen_changes_no_certificate():
+    proof = Certificate(value=1.0, upper_bound=2.0)
+    for gains, costs in (([], []), ([0.0], [1]), ([5.0], [11])):
+        more = with_left_out(proof, np.array(gains), np.array(costs, dtype=np.int64), 10)
+        assert more is proof
+    dense = critical_density(np.array([4.0, 1.0]), np.array([4, 4]), 6)
+    assert dense == 0.25
+    poor = with_left_out(proof, np.array([0.2]), np.array([1]), 6, density=dense)
+    assert poor.upper_bound == proof.upper_bound
+    assert critical_density(np.array([4.0, 1.0]), np.array([4, 4]), 8) == 0.0
+
+
+@pytest.mark.property
+@given(st.integers(0, 10_000), st.integers(2, 60))
+def test_the_bound_is_above_every_way_in_which_forced_items_step_down(seed, budget):
+    rng = np.random.default_rng(seed)
+    cost = rng.integers(2, 20, 4)
+    elements = tier_elements(cost, gist=np.maximum(cost // 2, 1), stub=np.ones(4, dtype=int))
+    worth = np.round(rng.random(4), 2)
+    forced = rng.random(4) < 0.6
+    pool = SelectionCandidates.of(worth, elements, budget, forced=forced)
+    whole = int(cost[forced].sum()) <= budget  # then they do not step down
+    forms = [
+        [*([] if forced[i] else [None]), *range(elements.start[i], elements.start[i + 1])]
+        if not (whole and forced[i])
+        else [elements.start[i + 1] - 1]
+        for i in range(4)
+    ]
+    best = 0.0
+    for taken in product(*forms):
+        used = [e for e in taken if e is not None]
+        if elements.cost[used].sum() <= budget:
+            best = max(best, float((worth[elements.item[used]] * elements.fidelity[used]).sum()))
+    for objective in ("coverage", "mig"):
+        proof = select_items(pool, objective=objective).certificate
+        assert proof.upper_bound >= best - 1e-9

@@ -21,12 +21,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from eunoe.domain.report import Certificate
 from eunoe.pipeline.policies.presets.chat import FloatColumn, PlaceColumn, PresetChat, PresetPlan
 from eunoe.pipeline.policies.presets.lethe_walk import goal_alignment, walk_rank
 from eunoe.pipeline.recalling.quoted_block import GIST_LINE_TOKENS
 from eunoe.stages.scoring.adjusting import ADJUST_QUESTION
 from eunoe.stages.scoring.lexical import unit_weights
 from eunoe.stages.selection.candidates import SelectionCandidates, SparseSimilarity
+from eunoe.stages.selection.certificate import with_left_out
 from eunoe.stages.selection.redundancy import estimate_beta_sparse
 from eunoe.stages.selection.selecting import Selection, select_items
 from eunoe.stages.selection.similarity import knn_similarity
@@ -59,7 +61,7 @@ def plan_lethe(chat: PresetChat) -> PresetPlan | None:
         chosen=tuple(places[sorted((*whole.chosen, *short))].tolist()),
         values=np.minimum(1.0, relevance),
         reason="a walk from the question and a diverse choice, the most relevant first",
-        certificate=whole.certificate,
+        certificate=_certified(chat, places, worth, whole),
         gists={int(chat.first[places[k]]): gists[k] for k in short},
         head=head | chat.pinned,
         tail=tail,
@@ -90,6 +92,14 @@ def lethe_candidates(chat: PresetChat, worth: FloatColumn, anchors: frozenset[in
     places = np.flatnonzero(chat.open)
     best = np.lexsort((-places, -worth[places]))[: chat.max_candidates]
     return np.unique(np.concatenate([places[best], np.array(sorted(anchors), dtype=np.int64)]))
+
+
+def _certified(
+    chat: PresetChat, places: PlaceColumn, worth: FloatColumn, whole: Selection
+) -> Certificate:
+    """The certificate of the choice, where others than the candidates might have been chosen."""
+    others = np.setdiff1d(np.flatnonzero(chat.open), places)
+    return with_left_out(whole.certificate, worth[others], chat.cost[others], chat.room)
 
 
 def lethe_gists(chat: PresetChat, places: PlaceColumn) -> list[str]:
