@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 203 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 27d243803b09e190d063d1142113ef9a6a5452a6d2f1b7120d034bb0edc03a1f
+# Made of 204 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 a7e887a547cd66236490bdb672595714e36196cca960fe7788e3479a1aca8f9b
 
 from __future__ import annotations
 
@@ -1724,6 +1724,17 @@ def require_settings(value: object) -> None:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.domain.scripts: Letters of scripts that do not part words by spaces, as ranges for a class of a pattern.
+
+ABUGIDA_LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+"""Thai, Lao, Burmese, Khmer."""
+HAN_KANA_LETTERS = "\u3005\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Chinese and Japanese."""
+HANGUL_LETTERS = "\uac00-\ud7af"
+"""Korean, which has spaces, but glues particles to words, foreign ones too."""
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.chat.opinion_memory: What models said of texts, remembered by content: vectors of messages, labels to questions.
 
 Opinion = TypeVar("Opinion")
@@ -2648,11 +2659,8 @@ class WordMemo(dict[str, WordEntry]):
 # --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.words: From text to index terms, for any script.
 
-# Scripts written without spaces; Hangul has spaces but glued particles.
 _WORD_NGRAM_RUN = re.compile(
-    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+)"
-    "|([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff々]+)"
-    "|([\uac00-\ud7af]+)"
+    f"([{ABUGIDA_LETTERS}]+)|([{HAN_KANA_LETTERS}]+)|([{HANGUL_LETTERS}]+)"
 )
 _WORD_PATTERN = re.compile(
     "\\w[\\w\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u097f\u0e30-\u0e4e]*"
@@ -3772,10 +3780,8 @@ def _has_half_character(raw: Mapping[str, Any]) -> bool:
 _ENTRY_OVERHEAD_BYTES = 900
 _ENTRY_TERM_BYTES = 5
 _ENTRY_PAIR_BYTES = 60
-_ENTRY_PAIRED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
-)
-"""Scripts without spaces, of which nearly every letter begins a term of its own."""
+_ENTRY_PAIRED = re.compile(f"[{ABUGIDA_LETTERS}{HAN_KANA_LETTERS}]+")
+"""Letters of which nearly each begins a term of its own."""
 
 _KEY_VERSION = 2
 _MEANING_HEAD = 6_000
@@ -7813,7 +7819,7 @@ _QUOTATION = re.compile(
     r'"([^"\n]{3,})"|“([^”\n]{3,})”|„([^“”\n]{3,})[“”]|«([^»\n]{3,})»|「([^」\n]{2,})」|『([^』\n]{2,})』'
     r"|`([^`\n]{2,})`|(?<![\w'])'([^'\n]{3,})'(?!\w)"
 )
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_UNSPACED = ABUGIDA_LETTERS + HAN_KANA_LETTERS + HANGUL_LETTERS
 _GOES_ON = rf"[^\W{_UNSPACED}]"
 """A letter, digit or underscore that makes a word longer; scripts without spaces glue to words."""
 _GLUED = re.compile(rf"(?<=[{_UNSPACED}])(?=[!-~])|(?<=[!-~])(?=[{_UNSPACED}])")

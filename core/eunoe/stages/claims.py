@@ -10,6 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from eunoe.domain.scripts import ABUGIDA_LETTERS, HAN_KANA_LETTERS, HANGUL_LETTERS
+
 _SAME_MARKS = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "–": "-", "—": "-", "‑": "-", "\\": "/"}
 )
@@ -27,7 +29,7 @@ _QUOTATION = re.compile(
     r'"([^"\n]{3,})"|“([^”\n]{3,})”|„([^“”\n]{3,})[“”]|«([^»\n]{3,})»|「([^」\n]{2,})」|『([^』\n]{2,})』'
     r"|`([^`\n]{2,})`|(?<![\w'])'([^'\n]{3,})'(?!\w)"
 )
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_UNSPACED = ABUGIDA_LETTERS + HAN_KANA_LETTERS + HANGUL_LETTERS
 _GOES_ON = rf"[^\W{_UNSPACED}]"
 """A letter, digit or underscore that makes a word longer; scripts without spaces glue to words."""
 _GLUED = re.compile(rf"(?<=[{_UNSPACED}])(?=[!-~])|(?<=[!-~])(?=[{_UNSPACED}])")

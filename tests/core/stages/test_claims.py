@@ -26,6 +26,7 @@ SOURCE = ClaimSource(
         "In src/app/main.py the function parse_args is called.",
         'Someone promised: "We ship on Friday."',
         "It was in May 2024 (v1.2.3).",
+        "𠮷src/app/main.py々を見る",
         "bread and/or loaves, e.g. in total",
         "on loaves/Friday/port they agree",
         "the key 'ofen-7' is German",

@@ -18,6 +18,7 @@ from eunoe.domain.flag import FlagReading
 from eunoe.domain.message import Message
 from eunoe.domain.nesting import json_text, written_text
 from eunoe.domain.ports import TokenCounter
+from eunoe.domain.scripts import ABUGIDA_LETTERS, HAN_KANA_LETTERS
 from eunoe.pipeline.chat.opinion_memory import OpinionMemory
 from eunoe.stages.counting.message_cost import count_messages_batch
 from eunoe.stages.flags import read_flags
@@ -27,10 +28,8 @@ from eunoe.wire.openai import read_message
 _ENTRY_OVERHEAD_BYTES = 900
 _ENTRY_TERM_BYTES = 5
 _ENTRY_PAIR_BYTES = 60
-_ENTRY_PAIRED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
-)
-"""Scripts without spaces, of which nearly every letter begins a term of its own."""
+_ENTRY_PAIRED = re.compile(f"[{ABUGIDA_LETTERS}{HAN_KANA_LETTERS}]+")
+"""Letters of which nearly each begins a term of its own."""
 
 _KEY_VERSION = 2
 _MEANING_HEAD = 6_000

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
+from eunoe.domain.scripts import ABUGIDA_LETTERS, HAN_KANA_LETTERS, HANGUL_LETTERS
 from eunoe.stages.scoring.stemming import stem_english, stem_light
 from eunoe.stages.scoring.word_memo import WORD_LONGEST, WordEntry, WordMemo
 from eunoe.stages.scoring.word_tables import (
@@ -43,11 +44,8 @@ from eunoe.stages.scoring.word_tables import (
     WORD_TIME,
 )
 
-# Scripts written without spaces; Hangul has spaces but glued particles.
 _WORD_NGRAM_RUN = re.compile(
-    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+)"
-    "|([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff々]+)"
-    "|([\uac00-\ud7af]+)"
+    f"([{ABUGIDA_LETTERS}]+)|([{HAN_KANA_LETTERS}]+)|([{HANGUL_LETTERS}]+)"
 )
 _WORD_PATTERN = re.compile(
     "\\w[\\w\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u097f\u0e30-\u0e4e]*"
