@@ -150,7 +150,7 @@ class JsonLinesLedgerStore:
         os.lseek(handle, 0, os.SEEK_SET)
         first = os.read(handle, _HEADER_BYTES).partition(b"\n")[0]
         left = 0
-        with suppress(ValueError, TypeError, KeyError):
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
             left = int(json.loads(first)[COMPACTED_KEY])
         return size > 2 * left
 
@@ -215,7 +215,7 @@ def _ledger_line(chat: str, ledger: Ledger) -> str:
 def _read_ledger_line(line: str) -> list[tuple[str, Ledger]]:
     try:
         data: Any = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     if not isinstance(data, dict) or not isinstance(data.get("chat"), str):
         return []

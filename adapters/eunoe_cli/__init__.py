@@ -1,1 +1,1 @@
-"""The command line door: `eunoe compare`, `explain`, `lint`, `filter`."""
+"""The command line door: `eunoe`, with a module for each of its subcommands."""

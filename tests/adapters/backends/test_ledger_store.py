@@ -65,6 +65,15 @@ def test_a_torn_line_costs_itself_alone(tmp_path, entry):
     assert store.total() == entry(1) + entry(3)
 
 
+def test_a_line_that_is_nested_too_deeply_is_passed_over(tmp_path, entry):
+    path = tmp_path / "ledger.jsonl"
+    path.write_text("[" * 100_000 + "\n")
+    store = JsonLinesLedgerStore(path)
+    assert store.chats() == {}
+    store.add("a", entry(1))
+    assert store.total() == entry(1)
+
+
 def test_lines_that_are_none_are_passed_over(tmp_path, entry):
     path = tmp_path / "ledger.jsonl"
     path.write_bytes(

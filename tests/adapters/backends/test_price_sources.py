@@ -100,7 +100,8 @@ def test_it_is_kept_for_a_while_and_then_fetched_anew(listing, clock, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("status", "body"), [(500, b"{}"), (200, b"no json"), (200, b"{}"), (200, b'{"data": []}')]
+    ("status", "body"),
+    [(500, b"{}"), (200, b"no json"), (200, b"[" * 100_000), (200, b"{}"), (200, b'{"data": []}')],
 )
 def test_offline_the_old_list_serves(listing, clock, tmp_path, status, body, caplog):
     file = tmp_path / "prices.json"
@@ -124,7 +125,9 @@ def test_with_nothing_kept_and_nobody_there_it_is_empty(clock, tmp_path):
         prices.refresh()
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"fetched": "x", "answer": {}}', "nonsense"])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"fetched": "x", "answer": {}}', "nonsense", "[" * 100_000]
+)
 def test_a_spoilt_file_is_fetched_over(listing, clock, tmp_path, text):
     file = tmp_path / "prices.json"
     file.write_text(text)
@@ -194,7 +197,9 @@ def test_what_live_prices_do_not_tell_is_that_of_the_list(listing, clock):
     assert table.get("groq/new").long_from == 0
 
 
-@pytest.mark.parametrize("text", [None, "nonsense", "[3]", '{"m": {"input": -1, "output": 1}}'])
+@pytest.mark.parametrize(
+    "text", [None, "nonsense", "[" * 100_000, "[3]", '{"m": {"input": -1, "output": 1}}']
+)
 def test_a_wrong_own_file_is_refused(tmp_path, text):
     file = tmp_path / "own.json"
     if text is not None:
