@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 204 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a7e887a547cd66236490bdb672595714e36196cca960fe7788e3479a1aca8f9b
+# sources sha256 fa9759a7a55ed1b3be73adbcb10e810d0e891120d885d67f94557e8f50d844ec
 
 from __future__ import annotations
 
@@ -24477,7 +24477,7 @@ def read_price_file(path: str | Path) -> ModelPricingTable:
         data = json.loads(place.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingsError("price file", str(path), f"a file ({error.strerror})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SettingsError("price file", str(path), f"JSON ({error})") from error
     table = ModelPricingTable.from_dict(data)
     return ModelPricingTable(table.entries, table.aliases, table.source or place.name)
@@ -24571,7 +24571,7 @@ class OpenRouterPrices:
                     if time.monotonic() > deadline or len(body) > _LARGEST_LIST:
                         raise BackendError(f"{self._url}: too slow or too large")
             return json.loads(body)
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
             raise BackendError(f"{self._url}: {type(error).__name__}") from error
 
     def _read_kept(self, now: float) -> None:
@@ -24581,7 +24581,7 @@ class OpenRouterPrices:
             kept = json.loads(self._file.read_text(encoding="utf-8"))
             fetched = float(kept["fetched"])
             table = parse_openrouter_models(kept["answer"], day=_day_of(fetched))
-        except (OSError, ValueError, TypeError, KeyError, OverflowError):
+        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return
         if table and self._fetched < fetched <= now:
             self._table, self._fetched = table, fetched
