@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 204 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 fa9759a7a55ed1b3be73adbcb10e810d0e891120d885d67f94557e8f50d844ec
+# Made of 205 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 c0fbb2f593e196e59b06bdeec804569fd8d4c71a7870844d6f09b29bd4cc8a16
 
 from __future__ import annotations
 
@@ -440,6 +440,13 @@ class DecisionList(Sequence[Decision]):
     def sizes(self) -> Sequence[int]:
         """Tokens of each message."""
         return self._tokens
+
+    def with_more_tokens(self, index: int, tokens: int) -> DecisionList:
+        """The same where one message is larger than what was counted of it."""
+        sizes = list(self._tokens)
+        sizes[index] += tokens
+        left_out = self._usual[Fate.DROPPED]
+        return DecisionList(sizes, self._fates, self._scores, self._reasons, left_out)
 
     def columns(self) -> DecisionColumns:
         """The same by column, in a fraction of the time that single decisions take."""
@@ -12156,6 +12163,26 @@ class RequestForecast:
             ),
         )
 
+    def with_more_tokens(self, tokens: int, *, again: bool) -> RequestForecast:
+        """The same with ``tokens`` more in the newest message, whatever else is sent.
+
+        Args:
+            again: the request before this one had them, too; what is sent has them in its repeated
+                prefix already if that is known.
+        """
+        more = max(0, tokens)
+
+        def grown(prompt: PromptForecast, *, known: bool) -> PromptForecast:
+            repeated = prompt.repeated + (more if again and prompt.repeated and not known else 0)
+            return PromptForecast(prompt=prompt.prompt + more, repeated=repeated)
+
+        return replace(
+            self,
+            sent=grown(self.sent, known=True),
+            untouched=grown(self.untouched, known=False),
+            window=grown(self.window, known=False),
+        )
+
     def to_json(self) -> list[int]:
         """Plain form, for a host's notes on a turn."""
         pairs = (self.sent, self.untouched, self.window)
@@ -23074,37 +23101,53 @@ def sent_schemas(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.firsttext: The first text of a message, where flags stand: its whole content, or one part among pictures.
+# eunoe_openwebui.firsttext: The texts of a message: its whole content, or the parts among pictures; flags open the first.
+
+_WHOLE = -1
+"""Place of the text that is the whole content."""
+
 
 def first_text(message: Mapping[str, Any]) -> str:
     """The content, or the first part of it that holds text; empty if there is none."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    texts = map(_text_in_part, content) if isinstance(content, list) else iter(())
-    return next((text for text in texts if text), "")
+    return next((text for _, text in texts_of(message)), "")
 
 
 def with_first_text(message: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The message with this in place of its first text; one without a text stays as it is."""
+    part = next((part for part, _ in texts_of(message)), None)
+    return dict(message) if part is None else with_text(message, part, text)
+
+
+def texts_of(message: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+    """Place and text of each part that holds text, in order."""
     content = message.get("content")
     if isinstance(content, str):
+        yield _WHOLE, content
+    for place, part in enumerate(content if isinstance(content, list) else ()):
+        text = part.get("text") if isinstance(part, Mapping) else part
+        if text and isinstance(text, str):
+            yield place, text
+
+
+def with_text(message: Mapping[str, Any], part: int, text: str) -> dict[str, Any]:
+    """The message with this in place of the text at a place that ``texts_of`` told."""
+    if part == _WHOLE:
         return {**message, "content": text}
-    parts = list(content) if isinstance(content, list) else []
-    for place, part in enumerate(parts):
-        if _text_in_part(part):
-            parts[place] = text if isinstance(part, str) else {**part, "text": text}
-            return {**message, "content": parts}
-    return dict(message)
-
-
-def _text_in_part(part: object) -> str:
-    text = part.get("text") if isinstance(part, Mapping) else part
-    return text if isinstance(text, str) else ""
+    parts = list(message["content"])
+    old = parts[part]
+    parts[part] = text if isinstance(old, str) else {**old, "text": text}
+    return {**message, "content": parts}
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.documents: Flags in a message that the host has put documents in front of: they come first again.
+# eunoe_openwebui.documents: Documents that the host has put in front of the newest question, and what is done about them.
+
+_ROOM_STEPS = 8
+"""Documents take their room in eighths of what is allowed: retrieved text has another length at
+each turn, and every other room would cut the chat elsewhere."""
+_JOIN_TOKENS = 2
+"""What a text may take more in two pieces than in one."""
+
 
 def with_flags_in_front(
     messages: Sequence[Mapping[str, Any]], written: str
@@ -23116,17 +23159,221 @@ def with_flags_in_front(
         written: what the user wrote, by the host's account.
     """
     result = list(messages)
+    flags, rest = _flags_and_rest(written)
+    place = _place_that_ends_with(messages, written) if flags else -1
+    if place >= 0 and (text := first_text(result[place])) != written:
+        whole = flags + text.removesuffix(written) + rest
+        result[place] = with_first_text(result[place], whole)
+    return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documents:
+    """What stands in front of the newest question.
+
+    Attributes:
+        place: of the message in the list.
+        whole: the message as it is.
+        flags, text, rest: what its text is made of.
+        tokens: what ``text`` takes.
+    """
+
+    place: int
+    whole: Mapping[str, Any]
+    flags: str
+    text: str
+    rest: str
+    tokens: int
+
+    def room(self, allowed: int) -> int:
+        """Tokens that are kept free for them; all that is allowed if too little would be left."""
+        step = max(1, allowed // _ROOM_STEPS)
+        return min(allowed, -(-self.tokens // step) * step)
+
+    def taken_out(self, messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The list with the bare question."""
+        bare = list(messages)
+        bare[self.place] = with_first_text(self.whole, self.flags + self.rest)
+        return bare
+
+    def put_back(self, placements: Sequence[Placement]) -> tuple[Placement, ...] | None:
+        """What is sent, documents included; None where the question is not there in its words."""
+        result, found = [], False
+        for placed in placements:
+            if placed.index == self.place:
+                message = self._filled(placed.message) if placed.changed else self.whole
+                if message is None:
+                    return None
+                placed, found = replace(placed, message=message), True
+            result.append(placed)
+        return tuple(result) if found else None
+
+    def _filled(self, message: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """A message that was changed, as by its flags, or joined with others: filled again."""
+        for part, text in texts_of(message):
+            for mark in (self.flags, ELISION if self.flags else ""):
+                if text.endswith(mark + self.rest):
+                    front = text.removesuffix(mark + self.rest)
+                    return with_text(message, part, front + mark + self.text + self.rest)
+        return None
+
+
+def find_documents(
+    messages: Sequence[Mapping[str, Any]], written: str, counter: TokenCounter
+) -> Documents | None:
+    """What stands in front of the newest question; None for nothing, or for no question at all.
+
+    Args:
+        messages: with flags at the beginning of the text where they count.
+        written: what the user wrote, by the host's account.
+        counter: of the model.
+    """
+    for flags, rest in (_flags_and_rest(written), ("", written)):
+        place = _place_that_ends_with(messages, rest) if rest.strip() else -1
+        text = first_text(messages[place]) if place >= 0 else ""
+        if text.startswith(flags) and (front := text[len(flags) : -len(rest)]).strip():
+            tokens = counter.count(text) - counter.count(flags + rest) + _JOIN_TOKENS
+            return Documents(
+                place=place,
+                whole=messages[place],
+                flags=flags,
+                text=front,
+                rest=rest,
+                tokens=max(0, tokens),
+            )
+    return None
+
+
+def names_target(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a flag that is in force says how many tokens to send."""
+    texts = [first_text(m) for m in messages if m.get("role") == "user"]
+    flagged = (text for text in texts[:-1] if text.startswith("!"))
+    readings = (read_flags(text) or FlagReading() for text in (*flagged, *texts[-1:]))
+    return flags_in_force(readings).target is not None
+
+
+def _flags_and_rest(written: str) -> tuple[str, str]:
+    """The flags that a text begins with, and what follows; no flags where they do not count."""
     reading = read_flags(written)
     if reading is None or reading.problems:
-        return result
-    flags = written.removesuffix(reading.rest) if reading.rest else written.rstrip() + " "
-    for place in range(len(result) - 1, -1, -1):
-        text = first_text(result[place])
-        if result[place].get("role") == "user" and text.endswith(written) and text != written:
-            whole = flags + text.removesuffix(written) + reading.rest
-            result[place] = with_first_text(result[place], whole)
-            break
-    return result
+        return "", written
+    if not reading.rest:
+        return written.rstrip() + " ", ""
+    return written.removesuffix(reading.rest), reading.rest
+
+
+def _place_that_ends_with(messages: Sequence[Mapping[str, Any]], end: str) -> int:
+    """Place of the newest user message that ends so; -1 without one."""
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if message.get("role") == "user" and first_text(message).endswith(end):
+            return place
+    return -1
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.choosing: One choice: from the whole list, or from the bare question in the room that documents leave.
+
+ChooseWithin = Callable[[Conversation, int], OrchestratorResult]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterChoice:
+    """What is sent of a list, documents included.
+
+    Attributes:
+        conversation: what was chosen from; without the documents, if they were set aside.
+        result: of the pipeline, for that conversation.
+        placements: what is sent.
+        report, forecast: of what is sent.
+    """
+
+    conversation: Conversation
+    result: OrchestratorResult
+    placements: tuple[Placement, ...]
+    report: Report
+    forecast: RequestForecast
+
+
+def choose_messages(
+    choose: ChooseWithin,
+    messages: Sequence[Mapping[str, Any]],
+    documents: Documents | None,
+    *,
+    room: int,
+    chat: str,
+    again: bool,
+) -> FilterChoice:
+    """Choose what is sent.
+
+    Documents that leave too little room, or a question that itself must be cut, are part of the
+    choice like any text.
+
+    Args:
+        choose: the pipeline: a conversation and its budget.
+        messages: as given.
+        documents: in front of the newest question; None for none.
+        room: tokens allowed.
+        chat: name of the chat; empty for a program.
+        again: the request before this one had the documents, too.
+
+    Raises:
+        BudgetError: it does not fit and the valves say "refuse".
+    """
+    if documents is not None and documents.room(room) < room:
+        aside = _beside_documents(choose, messages, documents, room=room, chat=chat, again=again)
+        if aside is not None:
+            return aside
+    whole = Conversation.from_openai_messages(list(messages), session_id=chat or None)
+    result = choose(whole, room)
+    return FilterChoice(
+        conversation=whole,
+        result=result,
+        placements=result.placements,
+        report=result.report,
+        forecast=result.forecast,
+    )
+
+
+def _beside_documents(
+    choose: ChooseWithin,
+    messages: Sequence[Mapping[str, Any]],
+    documents: Documents,
+    *,
+    room: int,
+    chat: str,
+    again: bool,
+) -> FilterChoice | None:
+    """The choice for the bare question; None where that itself does not fit beside them."""
+    bare = Conversation.from_openai_messages(documents.taken_out(messages), session_id=chat or None)
+    kept_free = documents.room(room)
+    try:
+        result = choose(bare, room - kept_free)
+        if room - kept_free < result.report.tokens_before <= room - documents.tokens:
+            kept_free = documents.tokens  # with no more than that the chat is sent whole
+            result = choose(bare, room - kept_free)
+    except BudgetError:
+        return None
+    report = result.report
+    if report.truncated or report.infeasible is not None:
+        return None
+    placements = documents.put_back(result.placements)
+    if placements is None:
+        return None
+    more = documents.tokens
+    return FilterChoice(
+        conversation=bare,
+        result=result,
+        placements=placements,
+        report=replace(
+            report,
+            decisions=report.decisions.with_more_tokens(documents.place, more),
+            tokens_before=report.tokens_before + more,
+            tokens_after=report.tokens_after + more,
+            budget=report.budget + kept_free,
+        ),
+        forecast=result.forecast.with_more_tokens(more, again=again),
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -23486,35 +23733,46 @@ def fit_request(
     prompt_tokens = _prompt_tokens(own_prompt, real_model)
     allowed = allowed_tokens(request, valves)
     engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow], advisers)
-    tools = sent_schemas(request.body) or None
-    conversation = Conversation.from_openai_messages(messages, session_id=request.chat or None)
-    result = engine.process_sync(
-        conversation,
-        model_id=real_model or None,
-        profile=None if valves.provider_rules == "auto" else valves.provider_rules,
-        tools=tools,
-        output_reserve=0,
-        budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
-        expired=late,
-        clock=clock,
+
+    def choose(conversation: Conversation, room: int) -> OrchestratorResult:
+        return engine.process_sync(
+            conversation,
+            model_id=real_model or None,
+            profile=None if valves.provider_rules == "auto" else valves.provider_rules,
+            tools=sent_schemas(request.body) or None,
+            output_reserve=0,
+            budget=TokenBudget(room),
+            expired=late,
+            clock=clock,
+        )
+
+    counter = find_tokenizer(family_of(real_model))
+    aside = not (valves.read_flags and names_target(messages))  # a target counts the documents
+    choice = choose_messages(
+        choose,
+        messages,
+        find_documents(messages, request.written, counter) if aside else None,
+        room=max(1, int(allowed / factor) - prompt_tokens),
+        chat=request.chat,
+        again=bool(request.earlier.counted),
     )
-    report, forecast = _seen_with_the_last(request, views, messages, result, own_prompt)
+    report, forecast = _seen_with_the_last(request, views, messages, choice, own_prompt)
     window = find_window(request.body, request.model, request.base)
     forecast = provider_forecast(forecast, prompt_tokens, factor, window)
     asked = (advisers.embedder, advisers.labeller, advisers.extractor) != (None, None, None)
     due = asked and may_be_cut(report.tokens_before, report.budget)
     counted = report.tokens_after + prompt_tokens
     return FilterOutcome(
-        messages=result.conversation.to_openai_messages(),
+        messages=[placed.message for placed in choice.placements],
         report=replace(report, warnings=(*report.warnings, *advisers.faults)),
-        result=result,
+        result=choice.result,
         notes=next_turn_notes(
-            request.earlier, messages, result.placements, report, counted, forecast
+            request.earlier, messages, choice.placements, report, counted, forecast
         ),
         allowed=min(allowed, math.ceil((report.budget + prompt_tokens) * factor)),
         read=messages,
-        afterwards=partial(_finish, engine, conversation if due else None, result)
-        if due or result.due is not None
+        afterwards=partial(_finish, engine, choice.conversation if due else None, choice.result)
+        if due or choice.result.due is not None
         else None,
     )
 
@@ -23523,19 +23781,20 @@ def _seen_with_the_last(
     request: FilterRequest,
     views: SentLists,
     messages: Sequence[Mapping[str, Any]],
-    result: OrchestratorResult,
+    choice: FilterChoice,
     own_prompt: str,
 ) -> tuple[Report, RequestForecast]:
     """The report and the forecast, with what the chat's request before tells of a prompt cache.
 
     Args:
-        messages: what was chosen from.
+        messages: as given, documents included.
+        choice: what is sent of them.
         own_prompt: what the host puts in front of every list.
     """
-    report, model_id = result.report, str(request.body.get("model") or "")
+    report, model_id = choice.report, str(request.body.get("model") or "")
     sent = sent_list(
         messages,
-        result.placements,
+        choice.placements,
         report.decisions.sizes,
         tools=sent_schemas(request.body) or None,
         tool_tokens=report.tool_tokens,
@@ -23545,7 +23804,7 @@ def _seen_with_the_last(
     outlook = views.follow(request.chat, sent, model_id=model_id, continued=continued)
     if outlook.bust is not None:
         report = replace(report, cache_lost=outlook.bust.describe())
-    forecast = result.forecast.with_left_out(request.earlier.left_out_tokens)
+    forecast = choice.forecast.with_left_out(request.earlier.left_out_tokens)
     if request.chat:  # the first request of it that is known here: no cache is counted on
         forecast = forecast.with_repeated(outlook.repeated or 0)
     return report, forecast

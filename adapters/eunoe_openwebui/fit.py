@@ -25,7 +25,8 @@ from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe.wire.model_window import find_window, input_room, output_reserve_of
 from eunoe.wire.sent_schemas import sent_schemas
 from eunoe_openwebui.advisers import NO_FILTER_ADVISERS, FilterAdvisers
-from eunoe_openwebui.documents import with_flags_in_front
+from eunoe_openwebui.choosing import FilterChoice, choose_messages
+from eunoe_openwebui.documents import find_documents, names_target, with_flags_in_front
 from eunoe_openwebui.hook import FilterRequest
 from eunoe_openwebui.turn import TurnNotes, next_turn_notes, with_flags_again
 from eunoe_openwebui.valves import FilterValves
@@ -141,35 +142,46 @@ def fit_request(
     prompt_tokens = _prompt_tokens(own_prompt, real_model)
     allowed = allowed_tokens(request, valves)
     engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow], advisers)
-    tools = sent_schemas(request.body) or None
-    conversation = Conversation.from_openai_messages(messages, session_id=request.chat or None)
-    result = engine.process_sync(
-        conversation,
-        model_id=real_model or None,
-        profile=None if valves.provider_rules == "auto" else valves.provider_rules,
-        tools=tools,
-        output_reserve=0,
-        budget=TokenBudget(max(1, int(allowed / factor) - prompt_tokens)),
-        expired=late,
-        clock=clock,
+
+    def choose(conversation: Conversation, room: int) -> OrchestratorResult:
+        return engine.process_sync(
+            conversation,
+            model_id=real_model or None,
+            profile=None if valves.provider_rules == "auto" else valves.provider_rules,
+            tools=sent_schemas(request.body) or None,
+            output_reserve=0,
+            budget=TokenBudget(room),
+            expired=late,
+            clock=clock,
+        )
+
+    counter = find_tokenizer(family_of(real_model))
+    aside = not (valves.read_flags and names_target(messages))  # a target counts the documents
+    choice = choose_messages(
+        choose,
+        messages,
+        find_documents(messages, request.written, counter) if aside else None,
+        room=max(1, int(allowed / factor) - prompt_tokens),
+        chat=request.chat,
+        again=bool(request.earlier.counted),
     )
-    report, forecast = _seen_with_the_last(request, views, messages, result, own_prompt)
+    report, forecast = _seen_with_the_last(request, views, messages, choice, own_prompt)
     window = find_window(request.body, request.model, request.base)
     forecast = provider_forecast(forecast, prompt_tokens, factor, window)
     asked = (advisers.embedder, advisers.labeller, advisers.extractor) != (None, None, None)
     due = asked and may_be_cut(report.tokens_before, report.budget)
     counted = report.tokens_after + prompt_tokens
     return FilterOutcome(
-        messages=result.conversation.to_openai_messages(),
+        messages=[placed.message for placed in choice.placements],
         report=replace(report, warnings=(*report.warnings, *advisers.faults)),
-        result=result,
+        result=choice.result,
         notes=next_turn_notes(
-            request.earlier, messages, result.placements, report, counted, forecast
+            request.earlier, messages, choice.placements, report, counted, forecast
         ),
         allowed=min(allowed, math.ceil((report.budget + prompt_tokens) * factor)),
         read=messages,
-        afterwards=partial(_finish, engine, conversation if due else None, result)
-        if due or result.due is not None
+        afterwards=partial(_finish, engine, choice.conversation if due else None, choice.result)
+        if due or choice.result.due is not None
         else None,
     )
 
@@ -178,19 +190,20 @@ def _seen_with_the_last(
     request: FilterRequest,
     views: SentLists,
     messages: Sequence[Mapping[str, Any]],
-    result: OrchestratorResult,
+    choice: FilterChoice,
     own_prompt: str,
 ) -> tuple[Report, RequestForecast]:
     """The report and the forecast, with what the chat's request before tells of a prompt cache.
 
     Args:
-        messages: what was chosen from.
+        messages: as given, documents included.
+        choice: what is sent of them.
         own_prompt: what the host puts in front of every list.
     """
-    report, model_id = result.report, str(request.body.get("model") or "")
+    report, model_id = choice.report, str(request.body.get("model") or "")
     sent = sent_list(
         messages,
-        result.placements,
+        choice.placements,
         report.decisions.sizes,
         tools=sent_schemas(request.body) or None,
         tool_tokens=report.tool_tokens,
@@ -200,7 +213,7 @@ def _seen_with_the_last(
     outlook = views.follow(request.chat, sent, model_id=model_id, continued=continued)
     if outlook.bust is not None:
         report = replace(report, cache_lost=outlook.bust.describe())
-    forecast = result.forecast.with_left_out(request.earlier.left_out_tokens)
+    forecast = choice.forecast.with_left_out(request.earlier.left_out_tokens)
     if request.chat:  # the first request of it that is known here: no cache is counted on
         forecast = forecast.with_repeated(outlook.repeated or 0)
     return report, forecast

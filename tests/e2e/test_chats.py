@@ -59,6 +59,22 @@ def test_an_old_fact_is_recalled_when_it_is_asked_for(admin: WebApi, fresh: Upst
     assert any("54329" in str(s.get("document")) for s in turn.message.get("sources") or [])
 
 
+def test_an_old_fact_is_recalled_beside_a_document(admin: WebApi, fresh: Upstream) -> None:
+    admin.set_valves(FILTER, {"max_tokens": 4000})
+    last = admin.import_chat(PLAIN_MODEL, office_chat())
+    question = "On which port does our database listen?"
+    for text in ("Draft a note on the pond from it, please.", question):
+        paper = {"type": "text", "context": "full", "name": "a.txt", "content": words(1500, 9)}
+        turn = admin.ask(PLAIN_MODEL, text, last, files=[paper])
+        last = (turn.chat_id, turn.answer_id)
+    assert _judged(fresh, 4000) == 2
+    texts = [text_of(message) for message in fresh.requests[-1].messages]
+    assert words(1500, 9) in texts[-1]
+    assert texts[-1].endswith(question)
+    assert "54329" in "\n".join(texts[:-1])
+    assert "recalled" in turn.status_lines[-1]
+
+
 def test_a_short_chat_is_sent_as_it_is(admin: WebApi, fresh: Upstream) -> None:
     messages = as_messages(long_chat(3))[:-1]
     admin.complete(WINDOW_MODEL, messages)

@@ -115,6 +115,13 @@ class DecisionList(Sequence[Decision]):
         """Tokens of each message."""
         return self._tokens
 
+    def with_more_tokens(self, index: int, tokens: int) -> DecisionList:
+        """The same where one message is larger than what was counted of it."""
+        sizes = list(self._tokens)
+        sizes[index] += tokens
+        left_out = self._usual[Fate.DROPPED]
+        return DecisionList(sizes, self._fates, self._scores, self._reasons, left_out)
+
     def columns(self) -> DecisionColumns:
         """The same by column, in a fraction of the time that single decisions take."""
         size = len(self)

@@ -35,6 +35,16 @@ def test_a_decision_for_each_message():
     assert DecisionList([], {}).counts() == {}
 
 
+def test_a_message_that_is_larger_than_what_was_counted():
+    made = decisions()
+    larger = made.with_more_tokens(2, 30)
+    assert list(larger.sizes) == [5, 6, 37, 8]
+    assert list(made.sizes) == [5, 6, 7, 8]
+    assert [(d.fate, d.score, d.reason) for d in larger] == [
+        (d.fate, d.score, d.reason) for d in made
+    ]
+
+
 def test_decisions_are_a_sequence():
     made = decisions()
     assert len(made) == 4

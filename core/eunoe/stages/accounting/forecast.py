@@ -114,6 +114,26 @@ class RequestForecast:
             ),
         )
 
+    def with_more_tokens(self, tokens: int, *, again: bool) -> RequestForecast:
+        """The same with ``tokens`` more in the newest message, whatever else is sent.
+
+        Args:
+            again: the request before this one had them, too; what is sent has them in its repeated
+                prefix already if that is known.
+        """
+        more = max(0, tokens)
+
+        def grown(prompt: PromptForecast, *, known: bool) -> PromptForecast:
+            repeated = prompt.repeated + (more if again and prompt.repeated and not known else 0)
+            return PromptForecast(prompt=prompt.prompt + more, repeated=repeated)
+
+        return replace(
+            self,
+            sent=grown(self.sent, known=True),
+            untouched=grown(self.untouched, known=False),
+            window=grown(self.window, known=False),
+        )
+
     def to_json(self) -> list[int]:
         """Plain form, for a host's notes on a turn."""
         pairs = (self.sent, self.untouched, self.window)

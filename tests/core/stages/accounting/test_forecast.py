@@ -172,3 +172,14 @@ def test_a_chat_that_lacks_what_was_left_out_before():
     assert forecast.with_left_out(30).sent == one
     first = RequestForecast(sent=one, untouched=PromptForecast(prompt=9, repeated=0), window=one)
     assert first.with_left_out(30).untouched == PromptForecast(prompt=39, repeated=0)
+
+
+def test_more_in_the_newest_message():
+    one, new = PromptForecast(prompt=100, repeated=50), PromptForecast(prompt=9, repeated=0)
+    forecast = RequestForecast(sent=one, untouched=one, window=new)
+    at_first = forecast.with_more_tokens(30, again=False)
+    assert at_first.sent == at_first.untouched == PromptForecast(prompt=130, repeated=50)
+    later = forecast.with_more_tokens(30, again=True)
+    assert later.sent == PromptForecast(prompt=130, repeated=50)
+    assert later.untouched == PromptForecast(prompt=130, repeated=80)
+    assert later.window == PromptForecast(prompt=39, repeated=0)
