@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 205 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 c0fbb2f593e196e59b06bdeec804569fd8d4c71a7870844d6f09b29bd4cc8a16
+# sources sha256 fb073f347e3b7aa0620d4a2e642829ff95622c2c28bddb771bf816655dad72ba
 
 from __future__ import annotations
 
@@ -23389,6 +23389,7 @@ _NOTE_NUMBERS = (
     "allowed",
     "shown_recalled",
 )
+_NOTE_TEXTS = ("shown", "chat", "model", "priced")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23407,6 +23408,9 @@ class TurnNotes:
         allowed: tokens that the newest request might take; 0 if no status line is to be shown.
         shown: what the status line of the newest request said after the sizes.
         shown_recalled: how many messages it said were recalled.
+        chat: name of the chat; empty for a program.
+        model: whose tokens were counted; an arena, or a model that is gone, has another answer.
+        priced: name under which that model has a price.
     """
 
     counted: int = 0
@@ -23419,6 +23423,9 @@ class TurnNotes:
     allowed: int = 0
     shown: str = ""
     shown_recalled: int = 0
+    chat: str = ""
+    model: str = ""
+    priced: str = ""
 
 
 def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
@@ -23427,11 +23434,15 @@ def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
     if not isinstance(stored, Mapping):
         return TurnNotes()
     numbers = {n: value for n in _NOTE_NUMBERS if type(value := stored.get(n)) is int}
+    shown, chat, model, priced = (str(stored.get(n) or "") for n in _NOTE_TEXTS)
     forecasts = map(RequestForecast.from_json, _noted_list(stored, "forecasts"))
     return TurnNotes(
         flags=tuple((n[0], n[1], n[2]) for n in _noted_list(stored, "flags") if _is_flag_note(n)),
         forecasts=tuple(forecast for forecast in forecasts if forecast is not None),
-        shown=str(stored.get("shown") or ""),
+        shown=shown,
+        chat=chat,
+        model=model,
+        priced=priced,
         **numbers,
     )
 
@@ -23540,6 +23551,11 @@ def priced_model_id(model_id: str, model: Mapping[str, Any], base: Mapping[str, 
 # --------------------------------------------------------------------------------------------------
 # eunoe_openwebui.hook: What the host hands to a hook, read into one value with the gaps filled.
 
+_TEMPORARY = ("temporary:", "local:")
+_CHANNEL = "channel:"
+_RESUMED = "tool_approval_resume"
+
+
 @dataclass(frozen=True, slots=True)
 class HookArguments:
     """The arguments of a hook as they came; everything but the body may be missing."""
@@ -23562,8 +23578,9 @@ class FilterRequest:
         model_prompt: the model's own system prompt, which the host adds after us.
         written: the newest user message before the host put documents in front of it.
         user: settings of the user.
-        chat: id of the chat; empty for a program.
+        chat: name of the chat; empty for a program.
         turn: names the turn for what is done after its answer.
+        answer: names the answer for those who are told of its requests.
         earlier: notes of the steps of this turn before.
         embedding: the host's function that embeds; None without one.
         loop: the host's event loop.
@@ -23578,16 +23595,24 @@ class FilterRequest:
     chat: str
     earlier: TurnNotes
     turn: str = ""
+    answer: str = ""
     embedding: Any = None
     loop: asyncio.AbstractEventLoop | None = None
 
 
 async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
-    """The request; None where there is nothing to do (no messages, or the user wants none)."""
-    user = _user_valves_of(given.user)
-    if not given.body.get("messages") or not user.enabled:
+    """The request; None where there is nothing to do.
+
+    That is, no messages, a user who wants none of it, or a list that no model is sent: once a user
+    has allowed calls, the host shows the chat to their tools first.
+    """
+    user, messages = _user_valves_of(given.user), given.body.get("messages")
+    if not messages or not user.enabled:
         return None
     metadata, model = given.metadata or {}, given.model or {}
+    if metadata.get(_RESUMED) == "tools" and TURN_NOTES_KEY not in metadata:
+        write_turn_notes(given.metadata, TurnNotes())
+        return None
     if "base_system_prompt" in metadata:
         prompt = metadata["base_system_prompt"]
     else:
@@ -23599,17 +23624,40 @@ async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
         model_prompt=str(prompt or ""),
         written=str(metadata.get("base_user_prompt") or ""),
         user=user,
-        chat=str(metadata.get("chat_id") or ""),
+        chat=chat_name(metadata, messages),
         earlier=read_turn_notes(metadata),
         turn=turn_name(given.metadata),
+        answer=answer_name(given.metadata),
         embedding=host_embedding(given.request),
         loop=asyncio.get_running_loop(),
     )
 
 
+def chat_name(metadata: Mapping[str, Any] | None, messages: object) -> str:
+    """Name of the chat that goes on from request to request; empty where none does.
+
+    All temporary chats of an open page share one id: their first question tells them apart, in 16
+    bits that tell nothing of it. In a channel each answer is given a list of its own.
+    """
+    chat = str((metadata or {}).get("chat_id") or "")
+    if chat.startswith(_CHANNEL):
+        return ""
+    if not chat.startswith(_TEMPORARY):
+        return chat
+    given = messages if isinstance(messages, Sequence) else ()
+    users = (m for m in given if isinstance(m, Mapping) and m.get("role") == "user")
+    first = first_text(next(users, {})).encode("utf-8", "replace")
+    return f"{chat} {hashlib.blake2b(first, digest_size=2).hexdigest()}"
+
+
 def turn_name(metadata: Mapping[str, Any] | None) -> str:
     """The chat; where there is none, the object that the host hands to all hooks of a turn."""
     return str((metadata or {}).get("chat_id") or f"turn {id(metadata)}")
+
+
+def answer_name(metadata: Mapping[str, Any] | None) -> str:
+    """The turn and its answer: several models may answer at once."""
+    return f"{turn_name(metadata)} {(metadata or {}).get('message_id') or ''}"
 
 
 def _user_valves_of(user: Mapping[str, Any] | None) -> FilterUserValves:
@@ -23762,13 +23810,13 @@ def fit_request(
     asked = (advisers.embedder, advisers.labeller, advisers.extractor) != (None, None, None)
     due = asked and may_be_cut(report.tokens_before, report.budget)
     counted = report.tokens_after + prompt_tokens
+    notes = next_turn_notes(request.earlier, messages, choice.placements, report, counted, forecast)
+    priced = priced_model_id(model_id, request.model, request.base)
     return FilterOutcome(
         messages=[placed.message for placed in choice.placements],
         report=replace(report, warnings=(*report.warnings, *advisers.faults)),
         result=choice.result,
-        notes=next_turn_notes(
-            request.earlier, messages, choice.placements, report, counted, forecast
-        ),
+        notes=replace(notes, chat=request.chat, model=model_id, priced=priced),
         allowed=min(allowed, math.ceil((report.budget + prompt_tokens) * factor)),
         read=messages,
         afterwards=partial(_finish, engine, choice.conversation if due else None, choice.result)
@@ -24506,7 +24554,7 @@ class FilterWatch:
         """A request is chosen.
 
         Args:
-            turn: names the turn.
+            turn: names the turn and its answer.
             event: makes the event of a key and a source; only called if somebody is told.
         """
         observer = self.observer(valves)
@@ -25266,7 +25314,6 @@ class Filter:
         self,
         body: dict[str, Any],
         __metadata__: dict[str, Any] | None = None,
-        __model__: dict[str, Any] | None = None,
         __event_emitter__: EventEmitter | None = None,
     ) -> dict[str, Any]:
         """After the answer: enter the turn in the ledger, learn from what was reported, show it.
@@ -25276,21 +25323,19 @@ class Filter:
         self._desk.answered(turn_name(__metadata__))
         try:
             notes, usage = read_turn_notes(__metadata__), reported_usage(body)
-            model_id = str(body.get("model") or "")
-            priced = priced_model_id(model_id, __model__ or {}, {})
-            share = self._usage.cache_share(model_id)
-            chat = str((__metadata__ or {}).get("chat_id") or "")
+            model_id = notes.model or str(body.get("model") or "")
+            share, chat = self._usage.cache_share(model_id), notes.chat
             repeats = notes.forecasts if chat else ()  # what a program repeats is not known
             turn = self._usage.learn(model_id, notes.counted, repeats, usage)
             valves = resolve_valves(self.valves, model_id)
             entry = enter_requests(
                 notes.forecasts,
-                model_id=priced,
+                model_id=notes.priced,
                 usage=usage,
                 prices=self._prices.prices(valves),
                 hit_share=share,
             )
-            self._watch.answered(valves, turn_name(__metadata__), entry)
+            self._watch.answered(valves, answer_name(__metadata__), entry)
             ledger = await self._enter(chat, entry, valves)
             if turn is not None and notes.allowed:
                 sizes = money_line(
@@ -25364,7 +25409,7 @@ class Filter:
             return outcome, []
 
     def _tell_failed(self, given: HookArguments, valves: FilterValves, said: str) -> None:
-        chat = str((given.metadata or {}).get("chat_id") or "")
+        chat = chat_name(given.metadata, given.body.get("messages"))
         self._watch.failed(valves, said, str(given.body.get("model") or ""), chat)
 
     def _tell(
@@ -25386,7 +25431,7 @@ class Filter:
                 forecast=forecast,
                 ledger=enter_requests(
                     [forecast],
-                    model_id=priced_model_id(model_id, request.model, request.base),
+                    model_id=outcome.notes.priced,
                     prices=prices,
                     hit_share=self._usage.cache_share(model_id),
                 ),
@@ -25394,7 +25439,7 @@ class Filter:
                 source=source,
             )
 
-        self._watch.chosen(valves, request.turn, event)
+        self._watch.chosen(valves, request.answer, event)
 
     def _shown(
         self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, factor: float
@@ -25405,7 +25450,7 @@ class Filter:
         locked = locked_flag_names(valves.locked_flags)
         account = partial(
             enter_requests,
-            model_id=priced_model_id(model_id, request.model, request.base),
+            model_id=outcome.notes.priced,
             prices=self._prices.prices(valves),
             hit_share=self._usage.cache_share(model_id),
         )

@@ -22,7 +22,14 @@ from eunoe.stages.accounting.status_text import STATUS_SEPARATOR
 from eunoe_openwebui.advisers import AdviserShelf
 from eunoe_openwebui.afterwards import AfterwardsDesk
 from eunoe_openwebui.fit import EngineShelf, FilterOutcome, fit_request, locked_flag_names
-from eunoe_openwebui.hook import FilterRequest, HookArguments, read_hook_arguments, turn_name
+from eunoe_openwebui.hook import (
+    FilterRequest,
+    HookArguments,
+    answer_name,
+    chat_name,
+    read_hook_arguments,
+    turn_name,
+)
 from eunoe_openwebui.hostfacts import host_runs_request_hook
 from eunoe_openwebui.ledgers import LedgerBook
 from eunoe_openwebui.money import money_account, money_line
@@ -41,7 +48,6 @@ from eunoe_openwebui.turn import read_turn_notes, write_turn_notes
 from eunoe_openwebui.usage import reported_usage
 from eunoe_openwebui.valves import FilterUserValves, FilterValves, unless_none
 from eunoe_openwebui.why import why_events
-from eunoe_openwebui.window import priced_model_id
 
 # After this share of the deadline the newest turns are sent unscored; the rest is for doing that.
 _SCORING_SHARE = 0.6
@@ -123,7 +129,6 @@ class Filter:
         self,
         body: dict[str, Any],
         __metadata__: dict[str, Any] | None = None,
-        __model__: dict[str, Any] | None = None,
         __event_emitter__: EventEmitter | None = None,
     ) -> dict[str, Any]:
         """After the answer: enter the turn in the ledger, learn from what was reported, show it.
@@ -133,21 +138,19 @@ class Filter:
         self._desk.answered(turn_name(__metadata__))
         try:
             notes, usage = read_turn_notes(__metadata__), reported_usage(body)
-            model_id = str(body.get("model") or "")
-            priced = priced_model_id(model_id, __model__ or {}, {})
-            share = self._usage.cache_share(model_id)
-            chat = str((__metadata__ or {}).get("chat_id") or "")
+            model_id = notes.model or str(body.get("model") or "")
+            share, chat = self._usage.cache_share(model_id), notes.chat
             repeats = notes.forecasts if chat else ()  # what a program repeats is not known
             turn = self._usage.learn(model_id, notes.counted, repeats, usage)
             valves = resolve_valves(self.valves, model_id)
             entry = enter_requests(
                 notes.forecasts,
-                model_id=priced,
+                model_id=notes.priced,
                 usage=usage,
                 prices=self._prices.prices(valves),
                 hit_share=share,
             )
-            self._watch.answered(valves, turn_name(__metadata__), entry)
+            self._watch.answered(valves, answer_name(__metadata__), entry)
             ledger = await self._enter(chat, entry, valves)
             if turn is not None and notes.allowed:
                 sizes = money_line(
@@ -221,7 +224,7 @@ class Filter:
             return outcome, []
 
     def _tell_failed(self, given: HookArguments, valves: FilterValves, said: str) -> None:
-        chat = str((given.metadata or {}).get("chat_id") or "")
+        chat = chat_name(given.metadata, given.body.get("messages"))
         self._watch.failed(valves, said, str(given.body.get("model") or ""), chat)
 
     def _tell(
@@ -243,7 +246,7 @@ class Filter:
                 forecast=forecast,
                 ledger=enter_requests(
                     [forecast],
-                    model_id=priced_model_id(model_id, request.model, request.base),
+                    model_id=outcome.notes.priced,
                     prices=prices,
                     hit_share=self._usage.cache_share(model_id),
                 ),
@@ -251,7 +254,7 @@ class Filter:
                 source=source,
             )
 
-        self._watch.chosen(valves, request.turn, event)
+        self._watch.chosen(valves, request.answer, event)
 
     def _shown(
         self, request: FilterRequest, valves: FilterValves, outcome: FilterOutcome, factor: float
@@ -262,7 +265,7 @@ class Filter:
         locked = locked_flag_names(valves.locked_flags)
         account = partial(
             enter_requests,
-            model_id=priced_model_id(model_id, request.model, request.base),
+            model_id=outcome.notes.priced,
             prices=self._prices.prices(valves),
             hit_share=self._usage.cache_share(model_id),
         )

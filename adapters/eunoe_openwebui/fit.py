@@ -30,7 +30,7 @@ from eunoe_openwebui.documents import find_documents, names_target, with_flags_i
 from eunoe_openwebui.hook import FilterRequest
 from eunoe_openwebui.turn import TurnNotes, next_turn_notes, with_flags_again
 from eunoe_openwebui.valves import FilterValves
-from eunoe_openwebui.window import base_model_id
+from eunoe_openwebui.window import base_model_id, priced_model_id
 
 _ENGINES_REMEMBERED = 8
 _MODEL_PROMPT_FRAMING = 4
@@ -171,13 +171,13 @@ def fit_request(
     asked = (advisers.embedder, advisers.labeller, advisers.extractor) != (None, None, None)
     due = asked and may_be_cut(report.tokens_before, report.budget)
     counted = report.tokens_after + prompt_tokens
+    notes = next_turn_notes(request.earlier, messages, choice.placements, report, counted, forecast)
+    priced = priced_model_id(model_id, request.model, request.base)
     return FilterOutcome(
         messages=[placed.message for placed in choice.placements],
         report=replace(report, warnings=(*report.warnings, *advisers.faults)),
         result=choice.result,
-        notes=next_turn_notes(
-            request.earlier, messages, choice.placements, report, counted, forecast
-        ),
+        notes=replace(notes, chat=request.chat, model=model_id, priced=priced),
         allowed=min(allowed, math.ceil((report.budget + prompt_tokens) * factor)),
         read=messages,
         afterwards=partial(_finish, engine, choice.conversation if due else None, choice.result)

@@ -56,7 +56,7 @@ class FilterWatch:
         """A request is chosen.
 
         Args:
-            turn: names the turn.
+            turn: names the turn and its answer.
             event: makes the event of a key and a source; only called if somebody is told.
         """
         observer = self.observer(valves)

@@ -26,6 +26,7 @@ _NOTE_NUMBERS = (
     "allowed",
     "shown_recalled",
 )
+_NOTE_TEXTS = ("shown", "chat", "model", "priced")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,9 @@ class TurnNotes:
         allowed: tokens that the newest request might take; 0 if no status line is to be shown.
         shown: what the status line of the newest request said after the sizes.
         shown_recalled: how many messages it said were recalled.
+        chat: name of the chat; empty for a program.
+        model: whose tokens were counted; an arena, or a model that is gone, has another answer.
+        priced: name under which that model has a price.
     """
 
     counted: int = 0
@@ -56,6 +60,9 @@ class TurnNotes:
     allowed: int = 0
     shown: str = ""
     shown_recalled: int = 0
+    chat: str = ""
+    model: str = ""
+    priced: str = ""
 
 
 def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
@@ -64,11 +71,15 @@ def read_turn_notes(metadata: Mapping[str, Any] | None) -> TurnNotes:
     if not isinstance(stored, Mapping):
         return TurnNotes()
     numbers = {n: value for n in _NOTE_NUMBERS if type(value := stored.get(n)) is int}
+    shown, chat, model, priced = (str(stored.get(n) or "") for n in _NOTE_TEXTS)
     forecasts = map(RequestForecast.from_json, _noted_list(stored, "forecasts"))
     return TurnNotes(
         flags=tuple((n[0], n[1], n[2]) for n in _noted_list(stored, "flags") if _is_flag_note(n)),
         forecasts=tuple(forecast for forecast in forecasts if forecast is not None),
-        shown=str(stored.get("shown") or ""),
+        shown=shown,
+        chat=chat,
+        model=model,
+        priced=priced,
         **numbers,
     )
 

@@ -170,3 +170,15 @@ def test_another_address_is_another_observer() -> None:
     assert watch.observer(FilterValves(observer_url=" a ")) is first
     assert watch.observer(FilterValves(observer_url="b")) is not first
     assert watch.observer(FilterValves()) is None
+
+
+def test_models_that_answer_side_by_side_are_told_apart(plugin: Any, page: ModelServer) -> None:
+    ways: list[dict[str, Any]] = [{"chat_id": "c", "message_id": name} for name in "ab"]
+    for metadata in ways:
+        ask(plugin, long_talk(), metadata, observer_url=place(page))
+    for number, metadata in enumerate(ways):
+        usage = {"prompt_tokens": 1000 + number}
+        answer(plugin, metadata, usage, observer_url=place(page))
+    newest = {record["key"]: record for record in records_of(plugin, page)}
+    charged = [record["ledger"]["measured.sent.prompt"] for record in newest.values()]
+    assert charged == [1000, 1001]
