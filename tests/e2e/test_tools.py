@@ -70,6 +70,29 @@ def test_every_hop_of_a_tool_loop_fits(
     assert len(turn.status_lines) == hops + 1
 
 
+def test_calls_that_wait_for_a_permission_count_once(
+    admin: WebApi, fresh: Upstream, archive: str
+) -> None:
+    admin.set_valves(FILTER, {"max_tokens": BUDGET})
+    fresh.answer = _looks_up(2, 1)
+    with admin.workspace_model("careful", PLAIN_MODEL) as worker, admin.with_permissions():
+        chat, last = admin.import_chat(worker, long_chat(40))
+        question = {"id": "q1", "parentId": last, "childrenIds": [], "role": "user"}
+        question |= {"content": "Look two topics up.", "timestamp": 0, "models": [worker]}
+        given = {"tool_ids": [archive], "params": {"tool_approval_mode": "ask"}}
+        turn = admin.start(worker, question, chat, **given)
+        for number in range(2):
+            admin.allow_call(turn, number)
+        turn = admin.finished(turn)
+    assert turn.message["content"].endswith("That is all.")
+    assert len(fresh.requests) == len(turn.status_lines) == 3
+    left_out = {line.rpartition(" · ")[2] for line in turn.status_lines}
+    assert len(left_out) == 1, turn.status_lines
+    for seen in fresh.requests:
+        assert seen.problems == ()
+        assert seen.tokens <= BUDGET
+
+
 def test_what_was_recalled_stays_through_a_tool_loop(
     admin: WebApi, fresh: Upstream, archive: str
 ) -> None:

@@ -111,6 +111,16 @@ class WebApi:
         stored: Json = self.call("POST", f"/api/v1/functions/id/{name}/valves/update", values)
         return stored
 
+    @contextlib.contextmanager
+    def with_permissions(self) -> Iterator[None]:
+        """Tools wait until their user lets them run."""
+        before = self.call("GET", "/api/v1/chats/config")
+        self.call("POST", "/api/v1/chats/config", {**before, "ENABLE_TOOL_PERMISSIONS": True})
+        try:
+            yield
+        finally:
+            self.call("POST", "/api/v1/chats/config", before)
+
     # Models and chats
 
     @contextlib.contextmanager
@@ -180,6 +190,10 @@ class WebApi:
 
     def answer(self, model: str, question: Json, chat_id: str | None, **more: object) -> Turn:
         """Have a stored or new question answered (again) and wait for the answer."""
+        return self.finished(self.start(model, question, chat_id, **more))
+
+    def start(self, model: str, question: Json, chat_id: str | None, **more: object) -> Turn:
+        """Have a question answered, and do not wait."""
         answer_id = str(uuid.uuid4())
         body: Json = {
             "model": model,
@@ -200,7 +214,29 @@ class WebApi:
         }
         started = self.call("POST", "/api/chat/completions", body)
         chat_id = str(started.get("chat_id") or chat_id)
-        return Turn(chat_id, question, answer_id, self._finished(chat_id, answer_id))
+        return Turn(chat_id, question, answer_id, {})
+
+    def finished(self, turn: Turn) -> Turn:
+        """The turn once its answer is stored as done."""
+        return replace(turn, message=self._finished(turn.chat_id, turn.answer_id))
+
+    def allow_call(self, turn: Turn, number: int, seconds: float = 30) -> None:
+        """Let a call of a tool run that waits for it; the first of a turn is number 0.
+
+        Raises:
+            TimeoutError: no such call came.
+        """
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            output = self._message(turn.chat_id, turn.answer_id).get("output") or []
+            calls = [item for item in output if item.get("type") == "function_call"]
+            if len(calls) > number and calls[number].get("status") == "pending":
+                path = f"/api/v1/chats/{turn.chat_id}/messages/{turn.answer_id}/resolve"
+                form = {"call_id": calls[number]["call_id"], "action": "approve"}
+                self.call("POST", path, form)
+                return
+            time.sleep(0.05)
+        raise TimeoutError("no call waits")
 
     def later(self, turn: Turn, status: str, seconds: float = 10) -> Turn:
         """The same turn once its newest status line begins so: that comes after the answer."""
