@@ -7,11 +7,12 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 205 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 fb073f347e3b7aa0620d4a2e642829ff95622c2c28bddb771bf816655dad72ba
+# Made of 206 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 aba25aeec82dd10d6710d2cbf64bdd658948a69a8bc2fee18e8a16a1765ed04d
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import base64
 import binascii
@@ -15966,6 +15967,7 @@ class HostEmbedders:
 # eunoe_openwebui.forgiving: Settings that come from a web form or a database: whatever arrives, a usable value results.
 
 _GROUP_MARK = re.compile(r"[.,'\u2019\s]")
+_UNIT = re.compile(r"(?<=[\d\s%km])\s*(?:tokens?|percent|seconds?|secs?|s)$")
 _DIGIT_GROUPS = re.compile(r"[1-9][0-9]{0,2}([.,'\u2019\s])[0-9]{3}(?:\1[0-9]{3})*")
 
 
@@ -15981,11 +15983,12 @@ class ForgivingModel(BaseModel):
     def usable(cls, value: Any, info: ValidationInfo) -> Any:
         """The value, converted and clamped, or the field's default."""
         field = cls.model_fields[info.field_name or ""]
-        usable = _usable_value(value, field)
+        percent = (info.field_name or "").endswith("_percent")
+        usable = _usable_value(value, field, percent=percent)
         return field.default if usable is None else usable
 
 
-def _usable_value(value: Any, field: FieldInfo) -> Any:
+def _usable_value(value: Any, field: FieldInfo, *, percent: bool) -> Any:
     """The value in the field's type and range; None where there is none."""
     if value is None:
         return None
@@ -15994,7 +15997,7 @@ def _usable_value(value: Any, field: FieldInfo) -> Any:
     if isinstance(field.default, bool):
         return _usable_switch(value)
     if isinstance(field.default, (int, float)):
-        return _usable_number(value, field)
+        return _usable_number(value, field, percent=percent)
     return _usable_text(value)
 
 
@@ -16009,8 +16012,11 @@ def _usable_switch(value: Any) -> bool | None:
     return words.get(str(value).strip().lower())
 
 
-def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
-    """The number within the bounds that the field declares; None for what is no number."""
+def _usable_number(value: Any, field: FieldInfo, *, percent: bool) -> int | float | None:
+    """The number within the bounds that the field declares; None for what is no number.
+
+    Of percents a fraction is meant as a share: 0.8 are 80.
+    """
     try:
         whole = isinstance(field.default, int)
         typed = isinstance(value, str)
@@ -16019,6 +16025,8 @@ def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
         return None
     if math.isnan(number):
         return None
+    if percent and 0 < number < 1:
+        number = round(number * 100, 6)
     for bound in field.metadata:
         number = max(number, getattr(bound, "ge", number))
         number = min(number, getattr(bound, "le", number))
@@ -16028,10 +16036,15 @@ def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
 def _written_number(text: str, *, whole: bool) -> float:
     """A number as people write it: ``8k``, ``8,000`` where it is a whole one; ``0,5``, ``50 %``.
 
+    Its unit, and that it is about so much, may stand with it; a percent sign, where whole ones are
+    asked for, is such a unit.
+
     Raises:
         ValueError: it is none.
     """
-    bare = text.strip().lower().replace("_", "")
+    bare = _UNIT.sub("", text.strip().lower().replace("_", "").lstrip("~\u2248<\u2264= ")).strip()
+    if whole:
+        bare = bare.removesuffix("%").rstrip()
     factor = {"k": 1e3, "m": 1e6}.get(bare[-1:], 1.0) if whole else 1.0
     if bare.endswith("%") and not whole:
         factor = 0.01
@@ -16121,7 +16134,8 @@ class BasicValves(ForgivingModel):
         ge=256,
         le=100_000_000,
         title="Window of unknown models (tokens)",
-        description="How much a model is taken to hold if neither its server nor its settings say.",
+        description="How much a model is taken to hold if neither its server, its name nor its "
+        "parameter `num_ctx` tells. Raise it if the status line allows less than your model can.",
     )
     answer_reserve: int = Field(
         default=0,
@@ -16191,7 +16205,7 @@ class BasicValves(ForgivingModel):
         title="Read flags in messages",
         description="Users may begin a message with `!pin` (always send this one), `!full` (send "
         "as much as allowed), `!recall`, `!norecall`, `!recent=6`, `!target=4000` or `!why` (show "
-        "what was sent, and why). The model does not see flags.",
+        "what was sent, and why); several as `!pin,why`. The model does not see flags.",
     )
 
 
@@ -16205,7 +16219,7 @@ class FilterValves(BasicValves):
         default="none",
         title="Locked flags",
         description="Flags that users may not use, separated by commas, such as `full, target`. "
-        "**none**: they may use all.",
+        "**none**: they may use all. **all**: they may use none.",
     )
     provider_rules: Literal[
         "auto",
@@ -16226,9 +16240,9 @@ class FilterValves(BasicValves):
     model_overrides: str = Field(
         default="{}",
         title="Settings per model (JSON)",
-        description='Other values of these settings, by their short names, for some models: `{"'
-        'llama*": {"max_tokens": 6000, "preset": "saver"}}`. `*` stands for any letters; the first '
-        "name that matches counts.",
+        description='Other values of these settings for some models: `{"llama*": {"Max tokens": '
+        '6000, "Preset": "saver"}}`. `*` stands for any letters; the first name that matches '
+        "counts.",
     )
     show_sources: bool = Field(
         default=False,
@@ -16397,6 +16411,86 @@ class FilterUserValves(ForgivingModel):
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.valvetables: Tables that an administrator types into a field, and what is wrong with them.
+
+_CURLY_QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u201e": '"'})
+_NO_LETTERS = re.compile(r"[^a-z0-9]+")
+
+
+@lru_cache(maxsize=32)
+def read_typed_json(text: str) -> Any:
+    """The value that is meant; None if the text is no JSON.
+
+    Quotation marks that an editor made curly or somebody made single, and a comma too many, do not
+    matter.
+    """
+    straight = text.translate(_CURLY_QUOTES)
+    for form, read in ((text, json.loads), (straight, json.loads), (straight, ast.literal_eval)):
+        try:
+            return read(form.strip() or "{}")
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    return None
+
+
+def overrides_by_model(text: str) -> Mapping[str, Mapping[Any, Any]]:
+    """Settings by patterns of models; what has not that form is left out."""
+    table = read_typed_json(text)
+    entries = table.items() if isinstance(table, dict) else ()
+    return {str(name): values for name, values in entries if isinstance(values, dict)}
+
+
+def named_valves(values: Mapping[Any, Any]) -> dict[str, Any]:
+    """Settings by the names in the code, given by these or as the page shows them."""
+    found = {_valve_names().get(_bare(name)): value for name, value in values.items()}
+    return {name: value for name, value in found.items() if name is not None}
+
+
+def read_own_prices(text: str) -> ModelPricingTable:
+    """The prices that are typed in.
+
+    Raises:
+        SettingsError: they have not the form of prices.
+    """
+    try:
+        return ModelPricingTable.from_dict(read_typed_json(text))
+    except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        raise SettingsError("own_prices", type(error).__name__, "JSON of prices") from error
+
+
+@lru_cache(maxsize=8)
+def table_faults(model_overrides: str, own_prices: str) -> tuple[str, ...]:
+    """What the administrator should mend in the tables, a few words each."""
+    faults, fields = [], FilterValves.model_fields
+    overrides, title = overrides_by_model(model_overrides), fields["model_overrides"].title
+    table = read_typed_json(model_overrides)
+    if not isinstance(table, dict) or len(overrides) < len(table):
+        faults.append(f'setting "{title}" is not used: it is no JSON of that form')
+    unknown = (n for values in overrides.values() for n in values if not named_valves({n: 0}))
+    faults += [
+        f'setting "{title}" names "{str(name)[:40]}", which is no setting' for name in unknown
+    ]
+    try:
+        read_own_prices(own_prices)
+    except SettingsError:
+        title = fields["own_prices"].title
+        faults.append(f'setting "{title}" is not used: it is no JSON of that form')
+    return tuple(faults)
+
+
+@lru_cache(maxsize=1)
+def _valve_names() -> Mapping[str, str]:
+    """The names in the code, by these and by the titles."""
+    fields = FilterValves.model_fields.items()
+    titles = {_bare(field.title or ""): name for name, field in fields}
+    return titles | {_bare(name): name for name, _ in fields}
+
+
+def _bare(name: object) -> str:
+    return _NO_LETTERS.sub("", str(name).lower())
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe_openwebui.advisers: The models that the valves name: what embeds, labels and sums up. Off unless asked for.
 
 _ADVISERS_REMEMBERED = 8
@@ -16456,7 +16550,8 @@ class AdviserShelf:
         url = unless_none(valves.redis_url) if summarizer is not None else ""
         store = self._make(("store", url), lambda: _summary_store(url)) if url else None
         with self._lock:
-            told = (fault, wrong, amiss, missing)
+            tables = table_faults(valves.model_overrides, valves.own_prices)
+            told = (fault, wrong, amiss, missing, *tables)
             faults = tuple(text for text in told if text and text not in self._told)
             self._told.update(faults)
         most = _LONGEST_WAIT * valves.deadline_seconds
@@ -23907,7 +24002,9 @@ def _filter_recall_mode(name: str) -> Literal["auto", "always", "never"]:
 
 @lru_cache(maxsize=64)
 def locked_flag_names(text: str) -> tuple[str, ...]:
-    """The flags that a valve names: "!Full, target" are ("full", "target")."""
+    """The flags that a valve names: "!Full, target" are ("full", "target"); "all" are all."""
+    if text.strip().lower() == "all":
+        return tuple(sorted(FLAG_NAMES))
     names = {name.strip().lstrip("!").lower() for name in text.split(",")} - {"", "none"}
     if unknown := names.difference(FLAG_NAMES):
         logger.warning("eunoe: there are no such flags to lock: %s", ", ".join(sorted(unknown)))
@@ -24647,9 +24744,8 @@ FILTER_PRESETS = {
 
 def resolve_valves(valves: FilterValves, model_id: str) -> FilterValves:
     """The valves for this model: overrides applied, the preset in place of 0 and "preset"."""
-    override = _valve_override_for(valves.model_overrides, model_id)
-    known = {k: v for k, v in override.items() if k in FilterValves.model_fields}
-    chosen = FilterValves(**{**valves.model_dump(), **known})
+    override = named_valves(_valve_override_for(valves.model_overrides, model_id))
+    chosen = FilterValves(**{**valves.model_dump(), **override})
     preset = FILTER_PRESETS[chosen.preset]
     filled = {
         name: getattr(preset, name)
@@ -24659,16 +24755,10 @@ def resolve_valves(valves: FilterValves, model_id: str) -> FilterValves:
     return chosen.model_copy(update=filled)
 
 
-def _valve_override_for(text: str, model_id: str) -> dict[str, Any]:
-    """The first entry whose pattern matches the model; empty for text that is no JSON object."""
-    try:
-        table = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(table, dict):
-        return {}
-    for pattern, values in table.items():
-        if fnmatchcase(model_id.lower(), pattern.lower()) and isinstance(values, dict):
+def _valve_override_for(text: str, model_id: str) -> Mapping[Any, Any]:
+    """The first entry whose pattern matches the model; empty without one."""
+    for pattern, values in overrides_by_model(text).items():
+        if fnmatchcase(model_id.lower(), pattern.lower()):
             return values
     return {}
 
@@ -25074,8 +25164,8 @@ class PriceShelf:
                 return self._own[1]
         table = ModelPricingTable.empty()
         try:
-            table = ModelPricingTable.from_dict(json.loads(text or "{}"))
-        except (ValueError, RecursionError, EunoeError) as error:
+            table = read_own_prices(text)
+        except EunoeError as error:
             logger.warning("the valve own_prices is not read: %s", type(error).__name__)
         with self._lock:
             self._own = (text, table)

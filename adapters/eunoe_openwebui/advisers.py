@@ -17,6 +17,7 @@ from eunoe_backends.label_scorer import ChatLabeller
 from eunoe_backends.llm_summarizer import LLMSummarizer
 from eunoe_openwebui.hostembedder import HostEmbedders
 from eunoe_openwebui.valves import FilterValves, unless_none
+from eunoe_openwebui.valvetables import table_faults
 
 _ADVISERS_REMEMBERED = 8
 _LONGEST_WAIT = 0.3
@@ -75,7 +76,8 @@ class AdviserShelf:
         url = unless_none(valves.redis_url) if summarizer is not None else ""
         store = self._make(("store", url), lambda: _summary_store(url)) if url else None
         with self._lock:
-            told = (fault, wrong, amiss, missing)
+            tables = table_faults(valves.model_overrides, valves.own_prices)
+            told = (fault, wrong, amiss, missing, *tables)
             faults = tuple(text for text in told if text and text not in self._told)
             self._told.update(faults)
         most = _LONGEST_WAIT * valves.deadline_seconds

@@ -79,7 +79,8 @@ class BasicValves(ForgivingModel):
         ge=256,
         le=100_000_000,
         title="Window of unknown models (tokens)",
-        description="How much a model is taken to hold if neither its server nor its settings say.",
+        description="How much a model is taken to hold if neither its server, its name nor its "
+        "parameter `num_ctx` tells. Raise it if the status line allows less than your model can.",
     )
     answer_reserve: int = Field(
         default=0,
@@ -149,5 +150,5 @@ class BasicValves(ForgivingModel):
         title="Read flags in messages",
         description="Users may begin a message with `!pin` (always send this one), `!full` (send "
         "as much as allowed), `!recall`, `!norecall`, `!recent=6`, `!target=4000` or `!why` (show "
-        "what was sent, and why). The model does not see flags.",
+        "what was sent, and why); several as `!pin,why`. The model does not see flags.",
     )

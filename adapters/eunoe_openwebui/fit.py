@@ -268,7 +268,9 @@ def _filter_recall_mode(name: str) -> Literal["auto", "always", "never"]:
 
 @lru_cache(maxsize=64)
 def locked_flag_names(text: str) -> tuple[str, ...]:
-    """The flags that a valve names: "!Full, target" are ("full", "target")."""
+    """The flags that a valve names: "!Full, target" are ("full", "target"); "all" are all."""
+    if text.strip().lower() == "all":
+        return tuple(sorted(FLAG_NAMES))
     names = {name.strip().lstrip("!").lower() for name in text.split(",")} - {"", "none"}
     if unknown := names.difference(FLAG_NAMES):
         logger.warning("eunoe: there are no such flags to lock: %s", ", ".join(sorted(unknown)))

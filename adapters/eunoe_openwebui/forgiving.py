@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from eunoe.domain.nesting import json_text
 
 _GROUP_MARK = re.compile(r"[.,'\u2019\s]")
+_UNIT = re.compile(r"(?<=[\d\s%km])\s*(?:tokens?|percent|seconds?|secs?|s)$")
 _DIGIT_GROUPS = re.compile(r"[1-9][0-9]{0,2}([.,'\u2019\s])[0-9]{3}(?:\1[0-9]{3})*")
 
 
@@ -28,11 +29,12 @@ class ForgivingModel(BaseModel):
     def usable(cls, value: Any, info: ValidationInfo) -> Any:
         """The value, converted and clamped, or the field's default."""
         field = cls.model_fields[info.field_name or ""]
-        usable = _usable_value(value, field)
+        percent = (info.field_name or "").endswith("_percent")
+        usable = _usable_value(value, field, percent=percent)
         return field.default if usable is None else usable
 
 
-def _usable_value(value: Any, field: FieldInfo) -> Any:
+def _usable_value(value: Any, field: FieldInfo, *, percent: bool) -> Any:
     """The value in the field's type and range; None where there is none."""
     if value is None:
         return None
@@ -41,7 +43,7 @@ def _usable_value(value: Any, field: FieldInfo) -> Any:
     if isinstance(field.default, bool):
         return _usable_switch(value)
     if isinstance(field.default, (int, float)):
-        return _usable_number(value, field)
+        return _usable_number(value, field, percent=percent)
     return _usable_text(value)
 
 
@@ -56,8 +58,11 @@ def _usable_switch(value: Any) -> bool | None:
     return words.get(str(value).strip().lower())
 
 
-def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
-    """The number within the bounds that the field declares; None for what is no number."""
+def _usable_number(value: Any, field: FieldInfo, *, percent: bool) -> int | float | None:
+    """The number within the bounds that the field declares; None for what is no number.
+
+    Of percents a fraction is meant as a share: 0.8 are 80.
+    """
     try:
         whole = isinstance(field.default, int)
         typed = isinstance(value, str)
@@ -66,6 +71,8 @@ def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
         return None
     if math.isnan(number):
         return None
+    if percent and 0 < number < 1:
+        number = round(number * 100, 6)
     for bound in field.metadata:
         number = max(number, getattr(bound, "ge", number))
         number = min(number, getattr(bound, "le", number))
@@ -75,10 +82,15 @@ def _usable_number(value: Any, field: FieldInfo) -> int | float | None:
 def _written_number(text: str, *, whole: bool) -> float:
     """A number as people write it: ``8k``, ``8,000`` where it is a whole one; ``0,5``, ``50 %``.
 
+    Its unit, and that it is about so much, may stand with it; a percent sign, where whole ones are
+    asked for, is such a unit.
+
     Raises:
         ValueError: it is none.
     """
-    bare = text.strip().lower().replace("_", "")
+    bare = _UNIT.sub("", text.strip().lower().replace("_", "").lstrip("~\u2248<\u2264= ")).strip()
+    if whole:
+        bare = bare.removesuffix("%").rstrip()
     factor = {"k": 1e3, "m": 1e6}.get(bare[-1:], 1.0) if whole else 1.0
     if bare.endswith("%") and not whole:
         factor = 0.01

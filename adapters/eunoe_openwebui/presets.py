@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 from eunoe_openwebui.valves import FilterValves
+from eunoe_openwebui.valvetables import named_valves, overrides_by_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +66,8 @@ FILTER_PRESETS = {
 
 def resolve_valves(valves: FilterValves, model_id: str) -> FilterValves:
     """The valves for this model: overrides applied, the preset in place of 0 and "preset"."""
-    override = _valve_override_for(valves.model_overrides, model_id)
-    known = {k: v for k, v in override.items() if k in FilterValves.model_fields}
-    chosen = FilterValves(**{**valves.model_dump(), **known})
+    override = named_valves(_valve_override_for(valves.model_overrides, model_id))
+    chosen = FilterValves(**{**valves.model_dump(), **override})
     preset = FILTER_PRESETS[chosen.preset]
     filled = {
         name: getattr(preset, name)
@@ -77,15 +77,9 @@ def resolve_valves(valves: FilterValves, model_id: str) -> FilterValves:
     return chosen.model_copy(update=filled)
 
 
-def _valve_override_for(text: str, model_id: str) -> dict[str, Any]:
-    """The first entry whose pattern matches the model; empty for text that is no JSON object."""
-    try:
-        table = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(table, dict):
-        return {}
-    for pattern, values in table.items():
-        if fnmatchcase(model_id.lower(), pattern.lower()) and isinstance(values, dict):
+def _valve_override_for(text: str, model_id: str) -> Mapping[Any, Any]:
+    """The first entry whose pattern matches the model; empty without one."""
+    for pattern, values in overrides_by_model(text).items():
+        if fnmatchcase(model_id.lower(), pattern.lower()):
             return values
     return {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from eunoe.stages.accounting.price import PriceLookup
 from eunoe.stages.accounting.price_table import ModelPricingTable
 from eunoe_backends.price_sources import OpenRouterPrices, find_prices
 from eunoe_openwebui.valves import FilterValves
+from eunoe_openwebui.valvetables import read_own_prices
 
 PRICE_LOOK_SECONDS = 600.0
 """How often it is looked whether live prices are too old; they are after a day."""
@@ -72,8 +72,8 @@ class PriceShelf:
                 return self._own[1]
         table = ModelPricingTable.empty()
         try:
-            table = ModelPricingTable.from_dict(json.loads(text or "{}"))
-        except (ValueError, RecursionError, EunoeError) as error:
+            table = read_own_prices(text)
+        except EunoeError as error:
             logger.warning("the valve own_prices is not read: %s", type(error).__name__)
         with self._lock:
             self._own = (text, table)

@@ -17,7 +17,7 @@ class FilterValves(BasicValves):
         default="none",
         title="Locked flags",
         description="Flags that users may not use, separated by commas, such as `full, target`. "
-        "**none**: they may use all.",
+        "**none**: they may use all. **all**: they may use none.",
     )
     provider_rules: Literal[
         "auto",
@@ -38,9 +38,9 @@ class FilterValves(BasicValves):
     model_overrides: str = Field(
         default="{}",
         title="Settings per model (JSON)",
-        description='Other values of these settings, by their short names, for some models: `{"'
-        'llama*": {"max_tokens": 6000, "preset": "saver"}}`. `*` stands for any letters; the first '
-        "name that matches counts.",
+        description='Other values of these settings for some models: `{"llama*": {"Max tokens": '
+        '6000, "Preset": "saver"}}`. `*` stands for any letters; the first name that matches '
+        "counts.",
     )
     show_sources: bool = Field(
         default=False,

@@ -58,6 +58,20 @@ def test_whatever_is_stored_gives_usable_valves(stored: dict[str, Any]) -> None:
         ("max_tokens", "8,000.000", 0),
         ("max_tokens", "0.500", 0),
         ("max_tokens", 8.125, 8),
+        ("max_tokens", "8000 tokens", 8_000),
+        ("max_tokens", "128k tokens", 128_000),
+        ("max_tokens", "~ 8,000 Tokens", 8_000),
+        ("max_tokens", "tokens", 0),
+        ("context_percent", "70%", 70),
+        ("context_percent", "70 %", 70),
+        ("context_percent", "70 percent", 70),
+        ("context_percent", "0.7", 70),
+        ("context_percent", "0,7", 70),
+        ("context_percent", 0.29, 29),
+        ("context_percent", "1", 1),
+        ("recall_percent", "0", 0),
+        ("deadline_seconds", "5 s", 5.0),
+        ("deadline_seconds", "2,5 seconds", 2.5),
         ("tool_penalty", "0,5", 0.5),
         ("tool_penalty", "50 %", 0.5),
         ("tool_penalty", "0,1,2", 1.0),
@@ -105,6 +119,11 @@ def test_a_preset_fills_what_is_left_to_it() -> None:
         ('{"llama*": {"max_tokens": 6000}}', "gpt-4o", 100),
         ('{"*": {"max_tokens": -3, "unknown": 1}}', "gpt-4o", 0),
         ('{"*": 7}', "gpt-4o", 100),
+        ("{'gpt*': {'max_tokens': 6000,},}", "gpt-4o", 6000),
+        ("{“gpt*”: {“max_tokens”: 6000}}", "gpt-4o", 6000),
+        ('{"gpt*": {"Max tokens": "6k"}}', "gpt-4o", 6000),
+        ('{"gpt*": {"max-Tokens": 6000, "Share of the context window (%)": 50}}', "gpt-4o", 6000),
+        ("{1: {2: 3}}", "gpt-4o", 100),
         ("[1]", "gpt-4o", 100),
         ("{not json", "gpt-4o", 100),
         ("[" * 100_000, "gpt-4o", 100),
@@ -113,6 +132,41 @@ def test_a_preset_fills_what_is_left_to_it() -> None:
 def test_overrides_by_model(overrides: str, model: str, expected: int) -> None:
     valves = resolve_valves(FilterValves(max_tokens=100, model_overrides=overrides), model)
     assert valves.max_tokens == expected
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        ({"model_overrides": '"gpt*": {"max_tokens": 6000}'}, "is not used"),
+        ({"model_overrides": '{"gpt*": 6000}'}, "is not used"),
+        (
+            {"model_overrides": '{"gpt*": {"max_tokenz": 6000}}'},
+            '"max_tokenz", which is no setting',
+        ),
+        ({"own_prices": "gpt-4o costs 2.5"}, "is not used"),
+        ({"own_prices": '{"gpt-4o": {"input": "much"}}'}, "is not used"),
+        ({"own_prices": "{1j: {2j}}"}, "is not used"),
+        ({"own_prices": '[{"model_id": "a", "input": 1, "output": 2}]'}, ""),
+        ({"model_overrides": '{"gpt*": {"Max tokens": 600}}'}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_told_once(
+    plugin: Any, stored: dict[str, Any], told: str
+) -> None:
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello?"}]}
+    plugin.call("request", body, valves=stored)
+    assert ("setting" in plugin.status) is bool(told)
+    assert told in plugin.status
+    plugin.call("request", body, valves=stored)
+    assert "setting" not in plugin.status
+
+
+def test_all_flags_can_be_locked_in_one_word(plugin: Any) -> None:
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "!why Hello?"}]}
+    plugin.call("request", body, valves={"locked_flags": "all"})
+    assert "!why is locked" in plugin.status
+    assert [event["type"] for event in plugin.events] == ["status"]
 
 
 def office_chat() -> list[dict[str, Any]]:
