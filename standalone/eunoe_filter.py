@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 206 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 aba25aeec82dd10d6710d2cbf64bdd658948a69a8bc2fee18e8a16a1765ed04d
+# sources sha256 7b435f8cb547427b81dbe0055cb57cb68825dbd5ab6fcfb26fd8c77c2e8e35c0
 
 from __future__ import annotations
 
@@ -16086,8 +16086,9 @@ class BasicValves(ForgivingModel):
     show_status: bool = Field(
         default=True,
         title="Show status line",
-        description="One line above each answer: what was sent, read from the provider's cache, "
-        "recalled, left out, and saved against sending the whole chat. ≈ marks an estimate.",
+        description="One line above each answer: how many tokens were sent of those allowed, how "
+        "many of them the provider had in its cache, how many older messages were recalled and how "
+        "many left out, what was saved against sending the whole chat. ≈ marks an estimate.",
     )
     on_overflow: Literal["truncate", "keep", "refuse"] = Field(
         default="truncate",
@@ -16406,7 +16407,8 @@ class FilterUserValves(ForgivingModel):
     show_status: bool = Field(
         default=True,
         title="Show status line",
-        description="One line above each answer: what was sent, recalled and left out.",
+        description="One line above each answer: how many tokens were sent of those allowed, how "
+        "many older messages were recalled and how many left out.",
     )
 
 
@@ -25180,10 +25182,10 @@ _STATUS_TOOL_SHARE = 4
 _SOURCES_SHOWN = 8
 _ABOUT_A_MESSAGE = re.compile(r"message \d+: ")
 _STATUS_WORDS = (
-    (Fate.SUMMARISED, "summarised"),
-    (Fate.GIST, "shortened"),
-    (Fate.STUB, "tool results elided"),
-    (Fate.DROPPED, "left out"),
+    (Fate.SUMMARISED, "summarised", "summarised"),
+    (Fate.GIST, "shortened", "shortened"),
+    (Fate.STUB, "tool result left out", "tool results left out"),
+    (Fate.DROPPED, "message left out", "messages left out"),
 )
 
 
@@ -25207,13 +25209,13 @@ def status_words(
     parts = []
     counts = report.counts()
     before = {Fate.DROPPED: earlier.left_out}
-    for fate, words in _STATUS_WORDS:
+    for fate, one, many in _STATUS_WORDS:
         if number := counts.get(fate, 0) + before.get(fate, 0):
-            parts.append(f"{number} {words}")
+            parts.append(f"{number} {one if number == 1 else many}")
     if pinned:
         parts.append(f"{pinned} pinned")
     if report.truncated:
-        parts.append("too long, shortened")
+        parts.append("a message was too long: shortened")
     if report.tool_tokens * _STATUS_TOOL_SHARE > allowed:
         parts.append(f"tools take {token_text(report.tool_tokens)}")
     if report.infeasible is not None:
@@ -25221,9 +25223,10 @@ def status_words(
     if report.cache_lost:
         parts.append(f"prompt cache lost: {report.cache_lost}")
     if report.mended:
-        parts.append(f"{len(report.mended)} mended")
+        number = len(report.mended)
+        parts.append(f"{number} {'fault' if number == 1 else 'faults'} of the list mended")
     if factor != 1:
-        parts.append(f"count ×{factor:g}")
+        parts.append(f"tokens counted ×{factor:g}")
     return STATUS_SEPARATOR.join(parts)
 
 

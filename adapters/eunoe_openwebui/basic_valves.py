@@ -31,8 +31,9 @@ class BasicValves(ForgivingModel):
     show_status: bool = Field(
         default=True,
         title="Show status line",
-        description="One line above each answer: what was sent, read from the provider's cache, "
-        "recalled, left out, and saved against sending the whole chat. ≈ marks an estimate.",
+        description="One line above each answer: how many tokens were sent of those allowed, how "
+        "many of them the provider had in its cache, how many older messages were recalled and how "
+        "many left out, what was saved against sending the whole chat. ≈ marks an estimate.",
     )
     on_overflow: Literal["truncate", "keep", "refuse"] = Field(
         default="truncate",

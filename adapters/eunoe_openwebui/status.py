@@ -17,10 +17,10 @@ _STATUS_TOOL_SHARE = 4
 _SOURCES_SHOWN = 8
 _ABOUT_A_MESSAGE = re.compile(r"message \d+: ")
 _STATUS_WORDS = (
-    (Fate.SUMMARISED, "summarised"),
-    (Fate.GIST, "shortened"),
-    (Fate.STUB, "tool results elided"),
-    (Fate.DROPPED, "left out"),
+    (Fate.SUMMARISED, "summarised", "summarised"),
+    (Fate.GIST, "shortened", "shortened"),
+    (Fate.STUB, "tool result left out", "tool results left out"),
+    (Fate.DROPPED, "message left out", "messages left out"),
 )
 
 
@@ -44,13 +44,13 @@ def status_words(
     parts = []
     counts = report.counts()
     before = {Fate.DROPPED: earlier.left_out}
-    for fate, words in _STATUS_WORDS:
+    for fate, one, many in _STATUS_WORDS:
         if number := counts.get(fate, 0) + before.get(fate, 0):
-            parts.append(f"{number} {words}")
+            parts.append(f"{number} {one if number == 1 else many}")
     if pinned:
         parts.append(f"{pinned} pinned")
     if report.truncated:
-        parts.append("too long, shortened")
+        parts.append("a message was too long: shortened")
     if report.tool_tokens * _STATUS_TOOL_SHARE > allowed:
         parts.append(f"tools take {token_text(report.tool_tokens)}")
     if report.infeasible is not None:
@@ -58,9 +58,10 @@ def status_words(
     if report.cache_lost:
         parts.append(f"prompt cache lost: {report.cache_lost}")
     if report.mended:
-        parts.append(f"{len(report.mended)} mended")
+        number = len(report.mended)
+        parts.append(f"{number} {'fault' if number == 1 else 'faults'} of the list mended")
     if factor != 1:
-        parts.append(f"count ×{factor:g}")
+        parts.append(f"tokens counted ×{factor:g}")
     return STATUS_SEPARATOR.join(parts)
 
 

@@ -204,5 +204,6 @@ class FilterUserValves(ForgivingModel):
     show_status: bool = Field(
         default=True,
         title="Show status line",
-        description="One line above each answer: what was sent, recalled and left out.",
+        description="One line above each answer: how many tokens were sent of those allowed, how "
+        "many older messages were recalled and how many left out.",
     )

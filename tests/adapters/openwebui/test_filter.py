@@ -524,7 +524,7 @@ def test_a_model_that_counts_more_gets_less_until_it_fits(plugin: Any) -> None:
         told = {"model": "gpt-4o", "messages": [answer]}
         assert plugin.call("outlet", told, __metadata__=metadata) is told
     assert sizes[-1] < sizes[0] * 0.9
-    assert "count ×1.4" in plugin.status  # other workers may count without
+    assert "tokens counted ×1.4" in plugin.status  # other workers may count without
     plugin.call("request", {"model": "other", "messages": chat(100)}, valves=valves)
     assert "of 1k" in plugin.status
     assert "count" not in plugin.status
