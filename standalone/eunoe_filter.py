@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 206 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 7b435f8cb547427b81dbe0055cb57cb68825dbd5ab6fcfb26fd8c77c2e8e35c0
+# sources sha256 f5b080dc4470d815fa764d2c34091b2519142daaf2c6023725665be83c8577ae
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
 
@@ -15971,12 +15971,30 @@ _UNIT = re.compile(r"(?<=[\d\s%km])\s*(?:tokens?|percent|seconds?|secs?|s)$")
 _DIGIT_GROUPS = re.compile(r"[1-9][0-9]{0,2}([.,'\u2019\s])[0-9]{3}(?:\1[0-9]{3})*")
 
 
+# Of these the description says what they stand for.
+_TOLD_DEFAULTS = (0, "", "{}", "none", "preset")
+
+
+def _with_defaults(schema: dict[str, Any]) -> None:
+    """Let each description end with the default: the host's page hides it behind a button."""
+    for field in schema.get("properties", {}).values():
+        default = field.get("default")
+        if isinstance(default, bool):
+            default = "on" if default else "off"
+        if default in _TOLD_DEFAULTS:
+            continue
+        shown = f"{default:,g}" if isinstance(default, (int, float)) else default
+        field["description"] = f"{field.get('description', '')} Default: **{shown}**."
+
+
 class ForgivingModel(BaseModel):
     """A model whose fields take anything: nonsense becomes the default, a number is clamped.
 
     The host validates stored settings before every request and turns each validation error into a
     failed chat; hence nothing here raises. The range of a number is that of its ``Field``.
     """
+
+    model_config = ConfigDict(json_schema_extra=_with_defaults)
 
     @field_validator("*", mode="before")
     @classmethod
@@ -16317,8 +16335,8 @@ class FilterValves(BasicValves):
         default="none",
         title="Names by spaCy",
         description="A pipeline of spaCy that is installed on this server, such as "
-        '`en_core_web_sm`: it finds names, for what "it" or "the file" stands for. Needs the '
-        "package eunoe[spacy]. **none**: the names that are found without.",
+        '`en_core_web_sm`. It finds names, for which "it" or "the file" in a question may stand. '
+        "Needs the package eunoe[spacy]. **none**: the names that eunoe finds itself.",
     )
     label_url: str = Field(
         default="none",

@@ -7,7 +7,7 @@ import re
 import typing
 from typing import Any
 
-from pydantic import BaseModel, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
 from eunoe.domain.nesting import json_text
@@ -17,12 +17,30 @@ _UNIT = re.compile(r"(?<=[\d\s%km])\s*(?:tokens?|percent|seconds?|secs?|s)$")
 _DIGIT_GROUPS = re.compile(r"[1-9][0-9]{0,2}([.,'\u2019\s])[0-9]{3}(?:\1[0-9]{3})*")
 
 
+# Of these the description says what they stand for.
+_TOLD_DEFAULTS = (0, "", "{}", "none", "preset")
+
+
+def _with_defaults(schema: dict[str, Any]) -> None:
+    """Let each description end with the default: the host's page hides it behind a button."""
+    for field in schema.get("properties", {}).values():
+        default = field.get("default")
+        if isinstance(default, bool):
+            default = "on" if default else "off"
+        if default in _TOLD_DEFAULTS:
+            continue
+        shown = f"{default:,g}" if isinstance(default, (int, float)) else default
+        field["description"] = f"{field.get('description', '')} Default: **{shown}**."
+
+
 class ForgivingModel(BaseModel):
     """A model whose fields take anything: nonsense becomes the default, a number is clamped.
 
     The host validates stored settings before every request and turns each validation error into a
     failed chat; hence nothing here raises. The range of a number is that of its ``Field``.
     """
+
+    model_config = ConfigDict(json_schema_extra=_with_defaults)
 
     @field_validator("*", mode="before")
     @classmethod

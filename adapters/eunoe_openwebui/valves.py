@@ -114,8 +114,8 @@ class FilterValves(BasicValves):
         default="none",
         title="Names by spaCy",
         description="A pipeline of spaCy that is installed on this server, such as "
-        '`en_core_web_sm`: it finds names, for what "it" or "the file" stands for. Needs the '
-        "package eunoe[spacy]. **none**: the names that are found without.",
+        '`en_core_web_sm`. It finds names, for which "it" or "the file" in a question may stand. '
+        "Needs the package eunoe[spacy]. **none**: the names that eunoe finds itself.",
     )
     label_url: str = Field(
         default="none",

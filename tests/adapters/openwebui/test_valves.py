@@ -105,6 +105,18 @@ def test_every_field_explains_itself_and_can_be_saved_from_the_page(model: Any) 
     assert model().model_dump() == model(**dict.fromkeys(model.model_fields)).model_dump()
 
 
+def test_the_page_tells_the_defaults() -> None:
+    told = FilterValves.model_json_schema()["properties"]
+    ends = {name: field["description"].rpartition(" Default: ")[2] for name, field in told.items()}
+    assert ends["preset"] == "**balanced**."
+    assert ends["read_flags"] == "**on**."
+    assert ends["show_sources"] == "**off**."
+    assert ends["default_window"] == "**8,192**."
+    assert ends["recall_floor"] == "**0.005**."
+    for name in ("max_tokens", "policy", "locked_flags", "own_prices", "redis_url"):
+        assert "Default" not in told[name]["description"]  # it says what 0 or "none" means
+
+
 def test_a_preset_fills_what_is_left_to_it() -> None:
     valves = resolve_valves(FilterValves(preset="saver", cut_to_percent=55), "gpt-4o")
     saver = FILTER_PRESETS["saver"]
