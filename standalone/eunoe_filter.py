@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 206 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 f5b080dc4470d815fa764d2c34091b2519142daaf2c6023725665be83c8577ae
+# sources sha256 a4313a63d0e7159aebe2cae98ea9cc35e88748a4866613080282bd736763af70
 
 from __future__ import annotations
 
@@ -25198,7 +25198,7 @@ class PriceShelf:
 # The tools are named in the line when they take more than a quarter of what is allowed.
 _STATUS_TOOL_SHARE = 4
 _SOURCES_SHOWN = 8
-_ABOUT_A_MESSAGE = re.compile(r"message \d+: ")
+_ABOUT_ELSE = re.compile(r"message \d+: |what may not be cut takes ")
 _STATUS_WORDS = (
     (Fate.SUMMARISED, "summarised", "summarised"),
     (Fate.GIST, "shortened", "shortened"),
@@ -25212,15 +25212,29 @@ def recalled_number(report: Report, earlier: TurnNotes) -> int:
     return report.counts().get(Fate.RECALLED, 0) + still_recalled(earlier, report)
 
 
-def status_words(
-    report: Report, earlier: TurnNotes, *, allowed: int, factor: float, pinned: int
-) -> str:
-    """What became of the messages, for behind the sizes; empty if nothing was done.
+def status_alarms(report: Report, *, allowed: int) -> str:
+    """What does not fit, for right behind the sizes: the page shows one line and cuts its end.
+
+    Args:
+        report: of this request.
+        allowed: tokens that the request may take.
+    """
+    parts = []
+    if report.infeasible is not None:
+        parts.append("over the limit")
+    if report.tool_tokens * _STATUS_TOOL_SHARE > allowed:
+        parts.append(f"tools take {token_text(report.tool_tokens)}")
+    if report.truncated:
+        parts.append("a message was too long: shortened")
+    return STATUS_SEPARATOR.join(parts)
+
+
+def status_words(report: Report, earlier: TurnNotes, *, factor: float, pinned: int) -> str:
+    """What became of the messages; empty if nothing was done.
 
     Args:
         report: of this request.
         earlier: what the first step of the turn did, if this is a later one.
-        allowed: tokens that the request may take.
         factor: on our counts, as learnt from reports.
         pinned: messages that a flag pins.
     """
@@ -25232,19 +25246,13 @@ def status_words(
             parts.append(f"{number} {one if number == 1 else many}")
     if pinned:
         parts.append(f"{pinned} pinned")
-    if report.truncated:
-        parts.append("a message was too long: shortened")
-    if report.tool_tokens * _STATUS_TOOL_SHARE > allowed:
-        parts.append(f"tools take {token_text(report.tool_tokens)}")
-    if report.infeasible is not None:
-        parts.append("over the limit")
-    if report.cache_lost:
-        parts.append(f"prompt cache lost: {report.cache_lost}")
     if report.mended:
         number = len(report.mended)
         parts.append(f"{number} {'fault' if number == 1 else 'faults'} of the list mended")
     if factor != 1:
         parts.append(f"tokens counted ×{factor:g}")
+    if report.cache_lost:
+        parts.append(f"prompt cache lost: {report.cache_lost}")
     return STATUS_SEPARATOR.join(parts)
 
 
@@ -25260,12 +25268,13 @@ def pinned_number(messages: Sequence[Mapping[str, Any]], locked: Sequence[str]) 
 def shown_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str:
     """What the user should know: of the newest message, as of a flag with a bad value, else of all.
 
-    Warnings about older messages were shown when those were new.
+    Warnings about older messages were shown when those were new; that it is over the limit is said
+    without numbers beside the sizes.
     """
     users = [place for place, message in enumerate(messages) if message.get("role") == "user"]
     about = f"message {users[-1]}: " if users else ""
     newest = (w.removeprefix(about) for w in report.warnings if about and w.startswith(about))
-    of_all = (w for w in report.warnings if not _ABOUT_A_MESSAGE.match(w))
+    of_all = (w for w in report.warnings if not _ABOUT_ELSE.match(w))
     return next(newest, "") or next(of_all, "")
 
 
@@ -25575,9 +25584,12 @@ class Filter:
         newest = account(outcome.notes.forecasts[-1:])
         sizes = money_line(newest, chat, allowed=allowed, recalled=recalled)
         pinned = pinned_number(messages, locked) if valves.read_flags else 0
-        words = status_words(report, earlier, allowed=allowed, factor=factor, pinned=pinned)
-        warning = shown_warning(report, messages)
-        shown = STATUS_SEPARATOR.join(piece for piece in (words, warning) if piece)
+        pieces = (
+            status_alarms(report, allowed=allowed),
+            shown_warning(report, messages),
+            status_words(report, earlier, factor=factor, pinned=pinned),
+        )
+        shown = STATUS_SEPARATOR.join(piece for piece in pieces if piece)
         notes = replace(outcome.notes, allowed=allowed, shown=shown, shown_recalled=recalled)
         return replace(outcome, notes=notes), [status_event(sizes, shown), *events]
 

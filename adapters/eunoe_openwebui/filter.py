@@ -41,6 +41,7 @@ from eunoe_openwebui.status import (
     recalled_number,
     shown_warning,
     source_events,
+    status_alarms,
     status_event,
     status_words,
 )
@@ -279,9 +280,12 @@ class Filter:
         newest = account(outcome.notes.forecasts[-1:])
         sizes = money_line(newest, chat, allowed=allowed, recalled=recalled)
         pinned = pinned_number(messages, locked) if valves.read_flags else 0
-        words = status_words(report, earlier, allowed=allowed, factor=factor, pinned=pinned)
-        warning = shown_warning(report, messages)
-        shown = STATUS_SEPARATOR.join(piece for piece in (words, warning) if piece)
+        pieces = (
+            status_alarms(report, allowed=allowed),
+            shown_warning(report, messages),
+            status_words(report, earlier, factor=factor, pinned=pinned),
+        )
+        shown = STATUS_SEPARATOR.join(piece for piece in pieces if piece)
         notes = replace(outcome.notes, allowed=allowed, shown=shown, shown_recalled=recalled)
         return replace(outcome, notes=notes), [status_event(sizes, shown), *events]
 
