@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 206 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a4313a63d0e7159aebe2cae98ea9cc35e88748a4866613080282bd736763af70
+# sources sha256 4f636f01d7d493406e1858a13e7cb5db3a5e4489a03efc19563b51b7a26c3875
 
 from __future__ import annotations
 
@@ -23581,14 +23581,33 @@ def write_turn_notes(metadata: Mapping[str, Any] | None, notes: TurnNotes) -> No
 def with_flags_again(
     notes: TurnNotes, messages: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """The messages as the user wrote them: the flags that the first step took out are back."""
+    """The messages as the user wrote them: the flags that the first step took out are back.
+
+    They stand in front again also of what was put before the text; see ``with_given_again``.
+    """
     restored = list(messages)
-    for place, text, rest in notes.flags:
+    for place, flags, rest in notes.flags:
         message = restored[place] if 0 <= place < len(restored) else {}
         now = first_text(message)
-        if now.startswith(ELISION) and len(now) == rest + len(ELISION):
-            restored[place] = with_first_text(message, text + now.removeprefix(ELISION))
+        if now[: len(now) - rest].endswith(ELISION):
+            alone = len(now) == rest + len(ELISION)
+            text = now.removeprefix(ELISION) if alone else now
+            restored[place] = with_first_text(message, flags + text)
     return restored
+
+
+def with_given_again(
+    placements: Sequence[Placement], given: Sequence[Mapping[str, Any]]
+) -> list[Placement]:
+    """What is sent, with the host's own messages where flags came in front and went again."""
+    return [
+        replace(placed, message=given[placed.index], changed=False)
+        if placed.index is not None
+        and placed.changed
+        and first_text(placed.message) == ELISION + first_text(given[placed.index])
+        else placed
+        for placed in placements
+    ]
 
 
 def next_turn_notes(
@@ -23613,7 +23632,7 @@ def next_turn_notes(
     if notes.counted:
         return replace(notes, counted=counted, forecasts=forecasts)
     counts = report.counts()
-    block = next((n for n, p in enumerate(placements) if p.fate is Fate.RECALLED), -1)
+    block = next((n for n, p in enumerate(placements) if _shows_recalled(p)), -1)
     return TurnNotes(
         counted=counted,
         left_out=counts.get(Fate.DROPPED, 0),
@@ -23625,6 +23644,12 @@ def next_turn_notes(
     )
 
 
+def _shows_recalled(placed: Placement) -> bool:
+    """Whether it is the recalled block, or a question that opens with it."""
+    opens = placed.changed and first_text(placed.message).startswith(OWN_HEADS)
+    return placed.fate is Fate.RECALLED or opens
+
+
 def _flags_taken_out(
     messages: Sequence[Mapping[str, Any]], placements: Sequence[Placement]
 ) -> Iterator[tuple[int, str, int]]:
@@ -23633,9 +23658,11 @@ def _flags_taken_out(
         if placed.index is None or not placed.changed:
             continue
         before, after = first_text(messages[placed.index]), first_text(placed.message)
-        rest = after.removeprefix(ELISION)
-        if rest != after and before.startswith("!") and before.endswith(rest):
-            yield place, before.removesuffix(rest), len(rest)
+        reading = read_flags(before)
+        if reading is None or reading.problems or not after.endswith(ELISION + reading.rest):
+            continue
+        rest = len(reading.rest)
+        yield place, before[: len(before) - rest], rest
 
 
 def still_recalled(notes: TurnNotes, report: Report) -> int:
@@ -23919,6 +23946,8 @@ def fit_request(
         chat=request.chat,
         again=bool(request.earlier.counted),
     )
+    sent = with_given_again(choice.placements, request.body["messages"])
+    choice = replace(choice, placements=tuple(sent))
     report, forecast = _seen_with_the_last(request, views, messages, choice, own_prompt)
     window = find_window(request.body, request.model, request.base)
     forecast = provider_forecast(forecast, prompt_tokens, factor, window)

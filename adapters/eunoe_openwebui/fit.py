@@ -28,7 +28,7 @@ from eunoe_openwebui.advisers import NO_FILTER_ADVISERS, FilterAdvisers
 from eunoe_openwebui.choosing import FilterChoice, choose_messages
 from eunoe_openwebui.documents import find_documents, names_target, with_flags_in_front
 from eunoe_openwebui.hook import FilterRequest
-from eunoe_openwebui.turn import TurnNotes, next_turn_notes, with_flags_again
+from eunoe_openwebui.turn import TurnNotes, next_turn_notes, with_flags_again, with_given_again
 from eunoe_openwebui.valves import FilterValves
 from eunoe_openwebui.window import base_model_id, priced_model_id
 
@@ -165,6 +165,8 @@ def fit_request(
         chat=request.chat,
         again=bool(request.earlier.counted),
     )
+    sent = with_given_again(choice.placements, request.body["messages"])
+    choice = replace(choice, placements=tuple(sent))
     report, forecast = _seen_with_the_last(request, views, messages, choice, own_prompt)
     window = find_window(request.body, request.model, request.base)
     forecast = provider_forecast(forecast, prompt_tokens, factor, window)

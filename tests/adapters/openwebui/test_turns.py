@@ -79,3 +79,24 @@ def test_what_tools_are_shown_before_they_run_is_no_request(plugin: Any) -> None
         assert left_out == len(waiting) + 2 * step - len(sent)
         assert len(metadata["eunoe"]["forecasts"]) == step
         sent.append({"role": "assistant", "content": "", "tool_calls": [call]})
+
+
+@pytest.mark.parametrize("rules", ["openai", "template"])
+def test_what_the_first_step_did_counts_in_each_step(plugin: Any, rules: str) -> None:
+    question = "!target=2500,pin On which port does our PostgreSQL database listen?"
+    messages = talk(60)
+    messages[2]["content"] = "Our PostgreSQL database listens on port 54329."
+    messages[-1]["content"] = question
+    given: dict[str, Any] = {"valves": {"max_tokens": 4000, "provider_rules": rules}}
+    given["__metadata__"] = {"chat_id": "c"}
+    first = plugin.call("request", {"model": "own", "messages": messages}, **given)["messages"]
+    assert (first[-1]["content"].startswith("<recalled")) is (rules == "template")
+    steps: list[dict[str, Any]] = []
+    for step in range(3):
+        for words in ("of 2.5k", "1 pinned", " recalled"):
+            assert words in plugin.status
+        call = {"id": f"c{step}", "type": "function", "function": {"name": "a", "arguments": "{}"}}
+        steps.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        steps.append({"role": "tool", "tool_call_id": f"c{step}", "content": "Nothing."})
+        body = {"model": "own", "messages": [*first, *steps]}
+        assert plugin.call("request", body, **given)["messages"] == [*first, *steps]
