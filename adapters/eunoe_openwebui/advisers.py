@@ -16,6 +16,7 @@ from eunoe_backends.http_embedder import HttpEmbedder
 from eunoe_backends.label_scorer import ChatLabeller
 from eunoe_backends.llm_summarizer import LLMSummarizer
 from eunoe_openwebui.hostembedder import HostEmbedders
+from eunoe_openwebui.ledgers import stores_fault
 from eunoe_openwebui.valves import FilterValves, unless_none
 from eunoe_openwebui.valvetables import table_faults
 
@@ -77,7 +78,8 @@ class AdviserShelf:
         store = self._make(("store", url), lambda: _summary_store(url)) if url else None
         with self._lock:
             tables = table_faults(valves.model_overrides, valves.own_prices)
-            told = (fault, wrong, amiss, missing, *tables)
+            unkept = stores_fault(unless_none(valves.ledger_file), unless_none(valves.redis_url))
+            told = (fault, wrong, amiss, missing, unkept, *tables)
             faults = tuple(text for text in told if text and text not in self._told)
             self._told.update(faults)
         most = _LONGEST_WAIT * valves.deadline_seconds

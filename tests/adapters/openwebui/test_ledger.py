@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,17 @@ def test_a_store_that_fails_costs_nothing_else(places: dict[str, str]) -> None:
     for number in (1, 2):
         assert book.add("c", entry(5), **places).total.sent.requests == number
     assert book.total.total.sent.prompt == 10
+
+
+@pytest.mark.parametrize("valve", ["ledger_file", "redis_url"])
+def test_that_nothing_is_kept_is_said_once(
+    plugin: Any, monkeypatch: pytest.MonkeyPatch, valve: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "eunoe_backends", None)
+    for told in (True, False):
+        body = {"model": "own", "messages": [{"role": "user", "content": "Hello?"}]}
+        plugin.call("request", body, valves={valve: "redis://127.0.0.1:1/turns.jsonl"})
+        assert ("in memory alone" in plugin.status) is told
 
 
 def test_memory_is_bounded_and_the_total_stays_right() -> None:
