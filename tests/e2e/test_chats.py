@@ -178,14 +178,14 @@ def test_what_a_priced_model_saves_is_told_and_kept(
     admin: WebApi, fresh: Upstream, installed: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "ledger.jsonl"
-    admin.set_valves(FILTER, {"max_tokens": 3000, "ledger_file": str(path)})
+    admin.set_valves(FILTER, {"max_tokens": 4000, "ledger_file": str(path)})
     with admin.workspace_model(f"saver-{installed}", PRICED_MODEL, usage=True) as model:
         last = admin.import_chat(model, office_chat() * 4)
         for text in FOLLOW_UPS:
             turn = admin.ask(model, text, last)
-            turn = admin.later(turn, f"sent {token_text(fresh.requests[-1].tokens)} of 3k")
+            turn = admin.later(turn, f"sent {token_text(fresh.requests[-1].tokens)} of 4k")
             last = (turn.chat_id, turn.answer_id)
-    assert _judged(fresh, 3000) == len(FOLLOW_UPS)
+    assert _judged(fresh, 4000) == len(FOLLOW_UPS)
     measured = turn.status_lines[-1]
     assert f" · {token_text(fresh.cached_tokens())} from cache" in measured
     assert " · saved ≈$0.0" in measured
