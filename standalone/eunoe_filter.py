@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 206 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 0f6876b2595370ec223ed31142051a5a5d84ce25804ec0924f79c052dd0d41dc
+# sources sha256 fae1e8550452cbc83293f7287f579b6757febf2520760226cdaa2d461254065d
 
 from __future__ import annotations
 
@@ -12148,6 +12148,20 @@ class RequestForecast:
         known = min(max(0, tokens), self.sent.prompt)
         return replace(self, sent=replace(self.sent, repeated=known))
 
+    def with_unchanged(self, tokens: int | None) -> RequestForecast:
+        """The same where the chat goes on from only so many tokens of what was given before.
+
+        What its owner changes is read anew whatever is sent of it: the two other ways lose it, too.
+        None leaves it as it is.
+        """
+        if tokens is None:
+            return self
+
+        def bounded(prompt: PromptForecast) -> PromptForecast:
+            return replace(prompt, repeated=min(prompt.repeated, max(0, tokens)))
+
+        return replace(self, untouched=bounded(self.untouched), window=bounded(self.window))
+
     def with_left_out(self, tokens: int) -> RequestForecast:
         """The same for a chat that was handed over without ``tokens`` of its earlier messages.
 
@@ -12573,8 +12587,16 @@ def account_requests(
     def expected(prompt: PromptForecast) -> TokenUse:
         return prompt.use(price, caching=caching, scale=scale, hit_share=hit_share)
 
-    untouched = [expected(f.untouched) for f in forecasts]
-    window = [expected(f.window) for f in forecasts]
+    # The list that goes out whole is the untouched chat itself: what is known of one is of both.
+    same = [f.sent.prompt == f.untouched.prompt for f in forecasts]
+    untouched = [
+        replace(use, completion=0) if is_same else expected(f.untouched)
+        for f, use, is_same in zip(forecasts, uses, same, strict=True)
+    ]
+    window = [
+        use if is_same and f.window.prompt == f.sent.prompt else expected(f.window)
+        for f, use, is_same in zip(forecasts, untouched, same, strict=True)
+    ]
     account = Account(
         sent=sent,
         untouched=_tally(_with_answer(untouched, answer), price),
@@ -13536,6 +13558,7 @@ class SentList:
 
     Attributes:
         given: fingerprint of each part as it was given: tools, the host's own prompt, messages.
+        given_tokens: tokens of each of them.
         sent: the same of each part that is sent, with its tokens.
         tokens: of each part that is sent.
         origins: place in ``given`` of each part that is sent; -1 for text that eunoe wrote.
@@ -13545,6 +13568,7 @@ class SentList:
     """
 
     given: array[int]
+    given_tokens: array[int]
     sent: array[int]
     tokens: array[int]
     origins: array[int]
@@ -13615,6 +13639,7 @@ def sent_list(
     whole = prompt + (content if isinstance(content, str) else "")
     return SentList(
         given=array("q", [*front, *known]),
+        given_tokens=array("q", [*tokens[:base], *map(int, sizes)]),
         sent=array("q", sent),
         tokens=array("q", tokens),
         origins=array("q", origins),
@@ -13635,11 +13660,14 @@ class CacheOutlook:
 
     Attributes:
         repeated: tokens of the leading parts that were sent before; None for the first request.
+        unchanged: tokens of the leading parts that were given before: what an untouched chat would
+            repeat at most; 0 for the first request, None where the host goes on from what was sent.
         bust: why the rest must be read anew, where that is not what eunoe decided and costs more
             than the smallest prefix that providers cache; else None.
     """
 
     repeated: int | None = None
+    unchanged: int | None = 0
     bust: CacheBust | None = None
 
 
@@ -13684,7 +13712,12 @@ class SentLists:
             return CacheOutlook(bust=_switched(newest, now))
         same = _same_at_start(before.sent, now.sent)
         bust = _hosts_change(before, now, same, continued=continued)
-        return CacheOutlook(repeated=sum(now.tokens[:same]), bust=bust)
+        kept = _same_at_start(before.given, now.given)
+        return CacheOutlook(
+            repeated=sum(now.tokens[:same]),
+            unchanged=None if continued else sum(now.given_tokens[:kept]),
+            bust=bust,
+        )
 
     def _remember(self, chat: str, model_id: str, now: SentList) -> None:
         models = self._chats.pop(chat, OrderedDict())
@@ -13701,7 +13734,7 @@ class SentLists:
 
 
 def _size(record: SentList) -> int:
-    return len(record.given) + len(record.sent)
+    return 2 * len(record.given) + len(record.sent)
 
 
 def _same_at_start(one: array[int], other: array[int]) -> int:
@@ -13756,8 +13789,13 @@ def _as_one_turn(before: SentList | None, now: SentList) -> SentList:
         place if place < 0 else before.origins[place] if place < len(before.sent) else place + shift
         for place in now.origins
     ]
-    given = before.given + now.given[len(before.sent) :]
-    return replace(now, given=given, origins=array("q", origins))
+    new = len(before.sent)
+    return replace(
+        now,
+        given=before.given + now.given[new:],
+        given_tokens=before.given_tokens + now.given_tokens[new:],
+        origins=array("q", origins),
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -24131,6 +24169,7 @@ def _seen_with_the_last(
     forecast = choice.forecast.with_left_out(request.earlier.left_out_tokens)
     if request.chat:  # the first request of it that is known here: no cache is counted on
         forecast = forecast.with_repeated(outlook.repeated or 0)
+        forecast = forecast.with_unchanged(outlook.unchanged)
     return report, forecast
 
 

@@ -218,6 +218,7 @@ def _seen_with_the_last(
     forecast = choice.forecast.with_left_out(request.earlier.left_out_tokens)
     if request.chat:  # the first request of it that is known here: no cache is counted on
         forecast = forecast.with_repeated(outlook.repeated or 0)
+        forecast = forecast.with_unchanged(outlook.unchanged)
     return report, forecast
 
 

@@ -173,7 +173,8 @@ class ChatFitter:
         outlook = self._lists.follow(chat, now, model_id=body.model)
         if outlook.bust is not None:
             report = replace(report, cache_lost=outlook.bust.describe())
-        return report, forecast.with_repeated(outlook.repeated or 0)
+        forecast = forecast.with_repeated(outlook.repeated or 0)
+        return report, forecast.with_unchanged(outlook.unchanged)
 
     def close(self) -> None:
         """End the threads; what waits in them is dropped."""

@@ -55,6 +55,20 @@ def test_the_usage_of_a_stream_is_read_from_its_last_piece(upstream, proxy, brok
     assert "stream_options" not in upstream.asked[0][2]
 
 
+def test_a_host_that_changes_the_prompt_costs_an_untouched_chat_as_much(upstream, proxy):
+    upstream.answer = json.dumps({"choices": [{"message": {"content": "ok"}}]})
+    keeper = InMemoryLedgerStore()
+    running = proxy(keeper=keeper)
+    for minute in range(4):
+        clock = {"role": "system", "content": f"It is 12:0{minute}."}
+        running.ask([clock, *talk(30 + minute)[1:]], {"X-Eunoe-Session": "s"})
+        running.wait_for('eunoe_requests_total{outcome="answered"}', minute + 1)
+    total = keeper.of("s").total
+    assert total.sent.requests == 4
+    assert total.sent.cost > 0
+    assert total.sent == total.untouched == total.window
+
+
 def test_usage_is_asked_for_where_the_operator_wants(upstream, proxy):
     running = proxy(ask_usage=True)
     running.ask(talk(1), stream=True)

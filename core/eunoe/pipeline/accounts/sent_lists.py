@@ -38,6 +38,7 @@ class SentList:
 
     Attributes:
         given: fingerprint of each part as it was given: tools, the host's own prompt, messages.
+        given_tokens: tokens of each of them.
         sent: the same of each part that is sent, with its tokens.
         tokens: of each part that is sent.
         origins: place in ``given`` of each part that is sent; -1 for text that eunoe wrote.
@@ -47,6 +48,7 @@ class SentList:
     """
 
     given: array[int]
+    given_tokens: array[int]
     sent: array[int]
     tokens: array[int]
     origins: array[int]
@@ -117,6 +119,7 @@ def sent_list(
     whole = prompt + (content if isinstance(content, str) else "")
     return SentList(
         given=array("q", [*front, *known]),
+        given_tokens=array("q", [*tokens[:base], *map(int, sizes)]),
         sent=array("q", sent),
         tokens=array("q", tokens),
         origins=array("q", origins),
@@ -137,11 +140,14 @@ class CacheOutlook:
 
     Attributes:
         repeated: tokens of the leading parts that were sent before; None for the first request.
+        unchanged: tokens of the leading parts that were given before: what an untouched chat would
+            repeat at most; 0 for the first request, None where the host goes on from what was sent.
         bust: why the rest must be read anew, where that is not what eunoe decided and costs more
             than the smallest prefix that providers cache; else None.
     """
 
     repeated: int | None = None
+    unchanged: int | None = 0
     bust: CacheBust | None = None
 
 
@@ -186,7 +192,12 @@ class SentLists:
             return CacheOutlook(bust=_switched(newest, now))
         same = _same_at_start(before.sent, now.sent)
         bust = _hosts_change(before, now, same, continued=continued)
-        return CacheOutlook(repeated=sum(now.tokens[:same]), bust=bust)
+        kept = _same_at_start(before.given, now.given)
+        return CacheOutlook(
+            repeated=sum(now.tokens[:same]),
+            unchanged=None if continued else sum(now.given_tokens[:kept]),
+            bust=bust,
+        )
 
     def _remember(self, chat: str, model_id: str, now: SentList) -> None:
         models = self._chats.pop(chat, OrderedDict())
@@ -203,7 +214,7 @@ class SentLists:
 
 
 def _size(record: SentList) -> int:
-    return len(record.given) + len(record.sent)
+    return 2 * len(record.given) + len(record.sent)
 
 
 def _same_at_start(one: array[int], other: array[int]) -> int:
@@ -258,5 +269,10 @@ def _as_one_turn(before: SentList | None, now: SentList) -> SentList:
         place if place < 0 else before.origins[place] if place < len(before.sent) else place + shift
         for place in now.origins
     ]
-    given = before.given + now.given[len(before.sent) :]
-    return replace(now, given=given, origins=array("q", origins))
+    new = len(before.sent)
+    return replace(
+        now,
+        given=before.given + now.given[new:],
+        given_tokens=before.given_tokens + now.given_tokens[new:],
+        origins=array("q", origins),
+    )

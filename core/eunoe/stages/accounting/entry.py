@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from eunoe.stages.accounting.forecast import PromptForecast, RequestForecast
 from eunoe.stages.accounting.ledger import Account, Ledger, Tally
@@ -55,8 +56,16 @@ def account_requests(
     def expected(prompt: PromptForecast) -> TokenUse:
         return prompt.use(price, caching=caching, scale=scale, hit_share=hit_share)
 
-    untouched = [expected(f.untouched) for f in forecasts]
-    window = [expected(f.window) for f in forecasts]
+    # The list that goes out whole is the untouched chat itself: what is known of one is of both.
+    same = [f.sent.prompt == f.untouched.prompt for f in forecasts]
+    untouched = [
+        replace(use, completion=0) if is_same else expected(f.untouched)
+        for f, use, is_same in zip(forecasts, uses, same, strict=True)
+    ]
+    window = [
+        use if is_same and f.window.prompt == f.sent.prompt else expected(f.window)
+        for f, use, is_same in zip(forecasts, untouched, same, strict=True)
+    ]
     account = Account(
         sent=sent,
         untouched=_tally(_with_answer(untouched, answer), price),

@@ -98,6 +98,20 @@ class RequestForecast:
         known = min(max(0, tokens), self.sent.prompt)
         return replace(self, sent=replace(self.sent, repeated=known))
 
+    def with_unchanged(self, tokens: int | None) -> RequestForecast:
+        """The same where the chat goes on from only so many tokens of what was given before.
+
+        What its owner changes is read anew whatever is sent of it: the two other ways lose it, too.
+        None leaves it as it is.
+        """
+        if tokens is None:
+            return self
+
+        def bounded(prompt: PromptForecast) -> PromptForecast:
+            return replace(prompt, repeated=min(prompt.repeated, max(0, tokens)))
+
+        return replace(self, untouched=bounded(self.untouched), window=bounded(self.window))
+
     def with_left_out(self, tokens: int) -> RequestForecast:
         """The same for a chat that was handed over without ``tokens`` of its earlier messages.
 

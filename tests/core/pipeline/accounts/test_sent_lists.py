@@ -118,6 +118,20 @@ def test_what_eunoe_cuts_and_recalls_is_never_blamed_on_others(policy_budget: in
         assert outlook.bust is None
 
 
+@pytest.mark.parametrize("budget", [0, 1500])
+def test_what_is_unchanged_counts_what_was_given_not_what_was_sent(budget: int) -> None:
+    lists, chat, after = SentLists(), make_chat(20, system=SYSTEM), make_chat(21, system=SYSTEM)
+    assert lists.follow("c", as_sent(chat, budget, TOOLS)).unchanged == 0
+    outlook = lists.follow("c", as_sent(after, budget, TOOLS))
+    now = as_sent(after, budget, TOOLS)
+    assert outlook.unchanged == sum(now.given_tokens[: len(chat)])  # tools, and all but "And now?"
+    edited = [*after[:5], {"role": "user", "content": "Edited."}, *after[6:]]
+    assert lists.follow("c", as_sent(edited, budget, TOOLS)).unchanged == sum(now.given_tokens[:6])
+    clock = [{"role": "system", "content": SYSTEM + "It is noon."}, *edited[1:]]
+    assert lists.follow("c", as_sent(clock, budget, TOOLS)).unchanged == now.given_tokens[0]
+    assert lists.follow("c", as_sent(clock, budget), continued=True).unchanged is None
+
+
 def test_a_tool_loop_goes_on_from_what_was_sent_and_the_next_turn_from_all() -> None:
     lists, chat = SentLists(), make_chat(60)
     engine = ContextOrchestrator(TokenBudget(6000))

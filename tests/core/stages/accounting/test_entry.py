@@ -50,6 +50,16 @@ def test_with_a_report_the_report_counts_and_the_rest_is_scaled():
     assert micro(account.untouched) == 1100 * 2 + 42_900 * 0.2 + 1000
 
 
+@pytest.mark.parametrize("reported", [None, TokenUse(prompt=8800, cached=2000, completion=100)])
+def test_a_chat_that_goes_out_whole_costs_what_an_untouched_one_costs(reported):
+    sent = PromptForecast(prompt=8000, repeated=1000)
+    others = PromptForecast(prompt=8000, repeated=7000)
+    forecast = RequestForecast(sent=sent, untouched=others, window=others)
+    ledger = account_requests([forecast], PRICE, reported=reported)
+    assert ledger.total.sent == ledger.total.untouched == ledger.total.window
+    assert ledger.saved_usd == 0
+
+
 def test_a_report_that_is_not_about_this_prompt_scales_nothing():
     ledger = account_requests([FORECAST], PRICE, reported=TokenUse(prompt=100))
     assert ledger.measured.untouched.prompt == 40_000

@@ -133,6 +133,16 @@ def test_what_is_known_of_the_prefix_replaces_the_guess():
     assert forecast.with_repeated(-7).sent.repeated == 0
 
 
+def test_what_the_owner_changes_is_read_anew_by_the_other_ways_too():
+    one = PromptForecast(prompt=100, repeated=50)
+    forecast = RequestForecast(sent=one, untouched=one, window=one)
+    assert forecast.with_unchanged(None) is forecast
+    assert forecast.with_unchanged(70) == forecast
+    changed = forecast.with_unchanged(20)
+    assert (changed.sent, changed.untouched.repeated, changed.window.repeated) == (one, 20, 20)
+    assert forecast.with_unchanged(-7).untouched.repeated == 0
+
+
 def test_use():
     forecast = PromptForecast(prompt=4000, repeated=3000)
     plain = ModelPrice(input=2, cached=0.5, output=8, cache_from=1024)
