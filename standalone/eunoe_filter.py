@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 206 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 fae1e8550452cbc83293f7287f579b6757febf2520760226cdaa2d461254065d
+# Made of 207 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 d35f8f3fde7cd0ff550ab18c741a4aad17471c802529faa07278751960753f8b
 
 from __future__ import annotations
 
@@ -2665,16 +2665,38 @@ class WordMemo(dict[str, WordEntry]):
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.word_splitting: Where written words begin and end, in any script.
+
+_SPLIT_ANY = (
+    "\\w[\\w\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u097f\u0e30-\u0e4e]*"
+    "(?:['’.\\-_/\\\\:@+#&]+\\w[\\w\u0900-\u097f]*)*"
+)
+_SPLIT_PATTERN = re.compile(_SPLIT_ANY)
+_SPLIT_PATTERN_ASCII = re.compile(r"[A-Za-z0-9_]++(?:['.\-/\\:@+#&]++[A-Za-z0-9_]++)*+")
+_SPLIT_HAN_KANA = re.compile(f"[{HAN_KANA_LETTERS}]")
+# "打开bill.py的第3章": a name in other letters is a word of its own, a number stays with its sign.
+_SPLIT_PATTERN_MIXED = re.compile(
+    f"[{HAN_KANA_LETTERS}]++(?=[A-Za-z])"
+    r"|(?=[0-9_]*+[A-Za-z])[A-Za-z0-9_]++(?:['.\-/\\:@+#&]++[A-Za-z0-9_]++)*+"
+    f"(?=[{HAN_KANA_LETTERS}])"
+    f"|{_SPLIT_ANY}"
+)
+
+
+def split_words(text: str) -> list[str]:
+    """Written words in order; identifiers, paths and dotted names stay whole."""
+    if text.isascii():
+        return _SPLIT_PATTERN_ASCII.findall(text)
+    mixed = _SPLIT_HAN_KANA.search(text) is not None
+    return (_SPLIT_PATTERN_MIXED if mixed else _SPLIT_PATTERN).findall(text)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.words: From text to index terms, for any script.
 
 _WORD_NGRAM_RUN = re.compile(
     f"([{ABUGIDA_LETTERS}]+)|([{HAN_KANA_LETTERS}]+)|([{HANGUL_LETTERS}]+)"
 )
-_WORD_PATTERN = re.compile(
-    "\\w[\\w\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u097f\u0e30-\u0e4e]*"
-    "(?:['’.\\-_/\\\\:@+#&]+\\w[\\w\u0900-\u097f]*)*"
-)
-_WORD_PATTERN_ASCII = re.compile(r"[A-Za-z0-9_]++(?:['.\-/\\:@+#&]++[A-Za-z0-9_]++)*+")
 _WORD_PARTS = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
 _WORD_PARTS_SMALL = re.compile(r"[a-z]++|[0-9]++(?:[.,][0-9]++)*+")
 _WORD_CAMEL = re.compile(
@@ -2896,12 +2918,6 @@ def look_up_words(words: list[str]) -> list[WordEntry]:
 def terms_of_text(text: str) -> list[str]:
     """Index terms of all words of a text, in order."""
     return [term for terms, _, _ in look_up_words(split_words(text)) for term in terms]
-
-
-def split_words(text: str) -> list[str]:
-    """Written words in order; identifiers, paths and dotted names stay whole."""
-    pattern = _WORD_PATTERN_ASCII if text.isascii() else _WORD_PATTERN
-    return pattern.findall(text)
 
 
 def guess_language(folded: list[str]) -> str:
@@ -18178,8 +18194,20 @@ _GHOST_TYPES: dict[str, re.Pattern[str]] = {
     "ticket": re.compile(r"#\d+|[A-Z]{2,}-\d+", re.IGNORECASE),
 }
 _GHOST_NOUNS: dict[str, tuple[str, ...]] = {
-    "file": ("file", "script", "module", "document", "datei", "fichier", "archivo", "文件", "файл"),
-    "link": ("link", "url", "page", "site", "website", "链接", "ссылка"),
+    "file": (
+        "file",
+        "script",
+        "module",
+        "document",
+        "datei",
+        "fichier",
+        "archivo",
+        "文件",
+        "ファイル",
+        "파일",
+        "файл",
+    ),
+    "link": ("link", "url", "page", "site", "website", "链接", "リンク", "링크", "ссылка"),
     "error": (
         "error",
         "exception",
@@ -18197,8 +18225,12 @@ _GHOST_NOUNS: dict[str, tuple[str, ...]] = {
 }
 _GHOST_PRONOUN = re.compile(
     r"\b(?:it|that|this|them|those|these|its|he|she|they|him|her|their|er|sie|es|ihn|il|elle|lui|eso"
-    r"|esto|ele|ela|isso|lo|questo|quello|он|она|оно|они|это|его|её)\b|那个|这个|它|他|她|それ|これ|あれ|그것|이것",
+    r"|esto|ele|ela|isso|lo|questo|quello|он|она|оно|они|это|его|её)\b",
     re.IGNORECASE,
+)
+# Scripts without blanks between words: a sign that is no part of another word ("其他" is "other").
+_GHOST_SIGNS = re.compile(
+    r"[那这](?:个|些|份|篇|条)|它们?|(?<!其)(?<!吉)他们?|她们?|[そこあ]れ(?!から|ぞれ)|[그이저]것"
 )
 
 
@@ -18212,22 +18244,36 @@ def entity_type(name: str) -> str:
 
 def asked_types(question: str) -> frozenset[str]:
     """Types that "the <noun>" phrases of a question ask for; empty when there are none."""
+    return frozenset(kind for kind, _ in _nouns_in(question))
+
+
+def _nouns_in(question: str) -> list[tuple[str, str]]:
+    """(type, noun) of the "the <noun>" phrases of a question."""
     lower = question.lower()
-    return frozenset(
-        kind
+    return [
+        (kind, noun)
         for kind, nouns in _GHOST_NOUNS.items()
-        if any(
-            (noun in lower)
-            if not noun.isascii()
-            else re.search(rf"\b(?:the|that|this|der|die|das|le|la|el|o|il) {noun}\b", lower)
-            for noun in nouns
+        for noun in nouns
+        if noun in lower
+        and (
+            not noun.isascii()
+            or re.search(rf"\b(?:the|that|this|der|die|das|le|la|el|o|il) {noun}\b", lower)
         )
-    )
+    ]
 
 
 def points_away(question: str) -> bool:
     """Whether a question leans on a pronoun or on "the <noun>"."""
-    return _GHOST_PRONOUN.search(question) is not None or bool(asked_types(question))
+    return _GHOST_PRONOUN.search(question) is not None or bool(stand_ins(question))
+
+
+def stand_ins(question: str) -> tuple[str, ...]:
+    """The words that stand for something named: "the <noun>", and pronouns such as "那个".
+
+    Pronouns of scripts that write blanks between words are told by their words, not here.
+    """
+    nouns = (noun for _, noun in _nouns_in(question))
+    return tuple(dict.fromkeys((*nouns, *_GHOST_SIGNS.findall(question))))
 
 
 def ghost_weights(
@@ -18450,8 +18496,19 @@ def _newer_first(
 
 
 def _leans_on_pronoun(query: TextAnalysis, answer: Relevance) -> bool:
-    """Whether a question has a pronoun and no name; the capital of "¿Cuándo" makes none."""
-    return answer.profile.cues & CUE_ANAPHOR != 0 and not _says_name(query.entities)
+    """Whether a question has a pronoun, or "the file", and no name.
+
+    The capital of "¿Cuándo" makes none.
+    """
+    if _says_name(query.entities):
+        return False
+    return answer.profile.cues & CUE_ANAPHOR != 0 or bool(_stand_ins_of(query.asked))
+
+
+@lru_cache(maxsize=32)
+def _stand_ins_of(asked: str) -> tuple[str, ...]:
+    """Each step of a turn has the same question."""
+    return stand_ins(asked)
 
 
 def _says_name(names: Sequence[str]) -> bool:
@@ -18467,6 +18524,8 @@ def _meant_by_pronoun(
 ) -> NDArray[np.float64]:
     """Raise what says most of the question and names what the pronoun may stand for.
 
+    The words that stand for it are no part of what is to be said: no message on "parse_logs.py"
+    need have the word "file".
     Without "most" a question with words enough of its own ("how long did I work on those sheets?")
     would raise every message that names something recent. The more there is that the pronoun may
     stand for, the less each counts: it stands for one of them.
@@ -18484,7 +18543,8 @@ def _meant_by_pronoun(
         return values
     mentions = _mentions_of(transcript, list(recent), size)
     weights = ghost_weights(query.asked, (), mentions, turns)
-    asked = dict(answer.profile.weights)
+    pointing = {t for word in _stand_ins_of(query.asked) for t in terms_of_text(word)}
+    asked = {t: w for t, w in answer.profile.weights if t not in pointing}
     least = _LIFT_MOST_OF_IT * sum(asked.values())
     rare = {name: w for name, w in weights.items() if len(mentions[name]) <= _LIFT_RARE}
     if not asked or not rare:

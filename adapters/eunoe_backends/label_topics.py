@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from eunoe.stages.scoring.analysis import analyse_text
-from eunoe.stages.scoring.words import look_up_word, split_words
+from eunoe.stages.scoring.word_splitting import split_words
+from eunoe.stages.scoring.words import look_up_word
 
 TOPIC_LIKENESS = 0.08
 """Share of words in common below which a message begins a new topic."""

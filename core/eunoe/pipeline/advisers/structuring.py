@@ -9,7 +9,8 @@ from eunoe.domain.message import text_digest
 from eunoe.domain.ports import EntityExtractor, StanceJudge
 from eunoe.pipeline.advisers.opinion_desk import OpinionDesk
 from eunoe.pipeline.chat.transcript import PipelineMemory
-from eunoe.stages.scoring.words import look_up_words, split_words
+from eunoe.stages.scoring.word_splitting import split_words
+from eunoe.stages.scoring.words import look_up_words
 from eunoe.stages.structure.stance import Stance, stance_of
 
 NamesDesk = OpinionDesk[str, tuple[str, ...]]

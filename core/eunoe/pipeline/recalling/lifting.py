@@ -21,7 +21,7 @@ from eunoe.stages.scoring.profile import Relevance
 from eunoe.stages.scoring.word_tables import WORD_QUESTIONS
 from eunoe.stages.scoring.words import terms_of_text
 from eunoe.stages.selection.ordering import largest_places
-from eunoe.stages.structure.ghost import GHOST_TURNS, ghost_weights
+from eunoe.stages.structure.ghost import GHOST_TURNS, ghost_weights, stand_ins
 from eunoe.stages.structure.supersede import discount_superseded, superseded
 
 _LIFT_LOOK = 48
@@ -135,8 +135,19 @@ def _newer_first(
 
 
 def _leans_on_pronoun(query: TextAnalysis, answer: Relevance) -> bool:
-    """Whether a question has a pronoun and no name; the capital of "¿Cuándo" makes none."""
-    return answer.profile.cues & CUE_ANAPHOR != 0 and not _says_name(query.entities)
+    """Whether a question has a pronoun, or "the file", and no name.
+
+    The capital of "¿Cuándo" makes none.
+    """
+    if _says_name(query.entities):
+        return False
+    return answer.profile.cues & CUE_ANAPHOR != 0 or bool(_stand_ins_of(query.asked))
+
+
+@lru_cache(maxsize=32)
+def _stand_ins_of(asked: str) -> tuple[str, ...]:
+    """Each step of a turn has the same question."""
+    return stand_ins(asked)
 
 
 def _says_name(names: Sequence[str]) -> bool:
@@ -152,6 +163,8 @@ def _meant_by_pronoun(
 ) -> NDArray[np.float64]:
     """Raise what says most of the question and names what the pronoun may stand for.
 
+    The words that stand for it are no part of what is to be said: no message on "parse_logs.py"
+    need have the word "file".
     Without "most" a question with words enough of its own ("how long did I work on those sheets?")
     would raise every message that names something recent. The more there is that the pronoun may
     stand for, the less each counts: it stands for one of them.
@@ -169,7 +182,8 @@ def _meant_by_pronoun(
         return values
     mentions = _mentions_of(transcript, list(recent), size)
     weights = ghost_weights(query.asked, (), mentions, turns)
-    asked = dict(answer.profile.weights)
+    pointing = {t for word in _stand_ins_of(query.asked) for t in terms_of_text(word)}
+    asked = {t: w for t, w in answer.profile.weights if t not in pointing}
     least = _LIFT_MOST_OF_IT * sum(asked.values())
     rare = {name: w for name, w in weights.items() if len(mentions[name]) <= _LIFT_RARE}
     if not asked or not rare:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from eunoe.stages.scoring.cues import is_question, is_standing
 from eunoe.stages.scoring.dates import CalendarDate, day_number, find_clock, find_dates, has_date
 from eunoe.stages.scoring.word_memo import WordEntry
+from eunoe.stages.scoring.word_splitting import split_words
 from eunoe.stages.scoring.word_tables import (
     MARK_CAPITAL,
     MARK_DATED,
@@ -28,7 +29,6 @@ from eunoe.stages.scoring.words import (
     guess_language,
     language_terms,
     look_up_words,
-    split_words,
 )
 
 ANALYSIS_CHARACTERS = 200_000

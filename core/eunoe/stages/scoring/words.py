@@ -15,6 +15,7 @@ from functools import lru_cache
 from eunoe.domain.scripts import ABUGIDA_LETTERS, HAN_KANA_LETTERS, HANGUL_LETTERS
 from eunoe.stages.scoring.stemming import stem_english, stem_light
 from eunoe.stages.scoring.word_memo import WORD_LONGEST, WordEntry, WordMemo
+from eunoe.stages.scoring.word_splitting import split_words
 from eunoe.stages.scoring.word_tables import (
     MARK_ANAPHOR,
     MARK_CAPITAL,
@@ -47,11 +48,6 @@ from eunoe.stages.scoring.word_tables import (
 _WORD_NGRAM_RUN = re.compile(
     f"([{ABUGIDA_LETTERS}]+)|([{HAN_KANA_LETTERS}]+)|([{HANGUL_LETTERS}]+)"
 )
-_WORD_PATTERN = re.compile(
-    "\\w[\\w\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u097f\u0e30-\u0e4e]*"
-    "(?:['’.\\-_/\\\\:@+#&]+\\w[\\w\u0900-\u097f]*)*"
-)
-_WORD_PATTERN_ASCII = re.compile(r"[A-Za-z0-9_]++(?:['.\-/\\:@+#&]++[A-Za-z0-9_]++)*+")
 _WORD_PARTS = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
 _WORD_PARTS_SMALL = re.compile(r"[a-z]++|[0-9]++(?:[.,][0-9]++)*+")
 _WORD_CAMEL = re.compile(
@@ -273,12 +269,6 @@ def look_up_words(words: list[str]) -> list[WordEntry]:
 def terms_of_text(text: str) -> list[str]:
     """Index terms of all words of a text, in order."""
     return [term for terms, _, _ in look_up_words(split_words(text)) for term in terms]
-
-
-def split_words(text: str) -> list[str]:
-    """Written words in order; identifiers, paths and dotted names stay whole."""
-    pattern = _WORD_PATTERN_ASCII if text.isascii() else _WORD_PATTERN
-    return pattern.findall(text)
 
 
 def guess_language(folded: list[str]) -> str:

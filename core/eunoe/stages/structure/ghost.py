@@ -21,8 +21,20 @@ _GHOST_TYPES: dict[str, re.Pattern[str]] = {
     "ticket": re.compile(r"#\d+|[A-Z]{2,}-\d+", re.IGNORECASE),
 }
 _GHOST_NOUNS: dict[str, tuple[str, ...]] = {
-    "file": ("file", "script", "module", "document", "datei", "fichier", "archivo", "文件", "файл"),
-    "link": ("link", "url", "page", "site", "website", "链接", "ссылка"),
+    "file": (
+        "file",
+        "script",
+        "module",
+        "document",
+        "datei",
+        "fichier",
+        "archivo",
+        "文件",
+        "ファイル",
+        "파일",
+        "файл",
+    ),
+    "link": ("link", "url", "page", "site", "website", "链接", "リンク", "링크", "ссылка"),
     "error": (
         "error",
         "exception",
@@ -40,8 +52,12 @@ _GHOST_NOUNS: dict[str, tuple[str, ...]] = {
 }
 _GHOST_PRONOUN = re.compile(
     r"\b(?:it|that|this|them|those|these|its|he|she|they|him|her|their|er|sie|es|ihn|il|elle|lui|eso"
-    r"|esto|ele|ela|isso|lo|questo|quello|он|она|оно|они|это|его|её)\b|那个|这个|它|他|她|それ|これ|あれ|그것|이것",
+    r"|esto|ele|ela|isso|lo|questo|quello|он|она|оно|они|это|его|её)\b",
     re.IGNORECASE,
+)
+# Scripts without blanks between words: a sign that is no part of another word ("其他" is "other").
+_GHOST_SIGNS = re.compile(
+    r"[那这](?:个|些|份|篇|条)|它们?|(?<!其)(?<!吉)他们?|她们?|[そこあ]れ(?!から|ぞれ)|[그이저]것"
 )
 
 
@@ -55,22 +71,36 @@ def entity_type(name: str) -> str:
 
 def asked_types(question: str) -> frozenset[str]:
     """Types that "the <noun>" phrases of a question ask for; empty when there are none."""
+    return frozenset(kind for kind, _ in _nouns_in(question))
+
+
+def _nouns_in(question: str) -> list[tuple[str, str]]:
+    """(type, noun) of the "the <noun>" phrases of a question."""
     lower = question.lower()
-    return frozenset(
-        kind
+    return [
+        (kind, noun)
         for kind, nouns in _GHOST_NOUNS.items()
-        if any(
-            (noun in lower)
-            if not noun.isascii()
-            else re.search(rf"\b(?:the|that|this|der|die|das|le|la|el|o|il) {noun}\b", lower)
-            for noun in nouns
+        for noun in nouns
+        if noun in lower
+        and (
+            not noun.isascii()
+            or re.search(rf"\b(?:the|that|this|der|die|das|le|la|el|o|il) {noun}\b", lower)
         )
-    )
+    ]
 
 
 def points_away(question: str) -> bool:
     """Whether a question leans on a pronoun or on "the <noun>"."""
-    return _GHOST_PRONOUN.search(question) is not None or bool(asked_types(question))
+    return _GHOST_PRONOUN.search(question) is not None or bool(stand_ins(question))
+
+
+def stand_ins(question: str) -> tuple[str, ...]:
+    """The words that stand for something named: "the <noun>", and pronouns such as "那个".
+
+    Pronouns of scripts that write blanks between words are told by their words, not here.
+    """
+    nouns = (noun for _, noun in _nouns_in(question))
+    return tuple(dict.fromkeys((*nouns, *_GHOST_SIGNS.findall(question))))
 
 
 def ghost_weights(

@@ -73,6 +73,36 @@ def test_a_pronoun_stands_for_what_was_named_last():
     assert after[0] == before[0]
 
 
+BY_NOUN = {
+    "file": ("Who owns the file?", "{0}.py is owned by {1}.", "I open {0}.py again."),
+    "link": ("Who reads the link?", "https://a.org/{0} is read by {1}.", "Open https://a.org/{0}"),
+    "error": ("Who fixed the error?", "{0}Error was fixed by {1}.", "I see {0}Error again."),
+    "zh": ("那个文件的负责人是谁？", "{0}.py的负责人是{1}。", "我又改了{0}.py。"),
+    "zh-pronoun": ("那个的负责人是谁？", "{0}.py的负责人是{1}。", "我又改了{0}.py。"),
+    "ja": ("そのファイルの担当者は誰？", "{0}.pyの担当者は{1}。", "また{0}.pyを開く。"),
+    "ru": ("Кто владелец файла?", "Владелец {0}.py — {1}.", "Я снова открыл {0}.py."),
+}
+
+
+@pytest.mark.parametrize("meant", [0, 1])
+@pytest.mark.parametrize("case", BY_NOUN)
+def test_a_noun_stands_for_the_newest_thing_of_its_type(case, meant):
+    question, fact, opened = BY_NOUN[case]
+    names, people = ("bill", "note"), ("Dana", "Ravi")
+    texts = [fact.format(*pair) for pair in zip(names, people, strict=True)]
+    opening = (opened.format(names[meant]), "Zeus is up.")
+    before, after = lifted(question, *texts, *FILLER, *opening)
+    assert after[meant] > max(before[meant], after[1 - meant])
+    assert after[1 - meant] == before[1 - meant]
+
+
+def test_a_noun_passes_over_what_has_another_type():
+    facts = ("bill.py was changed by Dana.", "KeyError was changed by Ravi.")
+    before, after = lifted("Who changed the file?", *facts, *FILLER, "bill.py has a KeyError.")
+    assert after[0] > before[0]
+    assert after[1] == before[1]
+
+
 @pytest.mark.parametrize("far", [1, 9])
 def test_a_rare_word_ties_two_messages(far):
     texts = [*FILLER]

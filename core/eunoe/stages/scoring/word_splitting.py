@@ -1,0 +1,30 @@
+"""Where written words begin and end, in any script."""
+
+from __future__ import annotations
+
+import re
+
+from eunoe.domain.scripts import HAN_KANA_LETTERS
+
+_SPLIT_ANY = (
+    "\\w[\\w\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u097f\u0e30-\u0e4e]*"
+    "(?:['’.\\-_/\\\\:@+#&]+\\w[\\w\u0900-\u097f]*)*"
+)
+_SPLIT_PATTERN = re.compile(_SPLIT_ANY)
+_SPLIT_PATTERN_ASCII = re.compile(r"[A-Za-z0-9_]++(?:['.\-/\\:@+#&]++[A-Za-z0-9_]++)*+")
+_SPLIT_HAN_KANA = re.compile(f"[{HAN_KANA_LETTERS}]")
+# "打开bill.py的第3章": a name in other letters is a word of its own, a number stays with its sign.
+_SPLIT_PATTERN_MIXED = re.compile(
+    f"[{HAN_KANA_LETTERS}]++(?=[A-Za-z])"
+    r"|(?=[0-9_]*+[A-Za-z])[A-Za-z0-9_]++(?:['.\-/\\:@+#&]++[A-Za-z0-9_]++)*+"
+    f"(?=[{HAN_KANA_LETTERS}])"
+    f"|{_SPLIT_ANY}"
+)
+
+
+def split_words(text: str) -> list[str]:
+    """Written words in order; identifiers, paths and dotted names stay whole."""
+    if text.isascii():
+        return _SPLIT_PATTERN_ASCII.findall(text)
+    mixed = _SPLIT_HAN_KANA.search(text) is not None
+    return (_SPLIT_PATTERN_MIXED if mixed else _SPLIT_PATTERN).findall(text)
