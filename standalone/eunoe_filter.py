@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 207 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 d35f8f3fde7cd0ff550ab18c741a4aad17471c802529faa07278751960753f8b
+# Made of 208 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 e48fbfa2438a5a4fe84aa83c6a3b329eb8f4cf7a70cc053cd6921afd8a502672
 
 from __future__ import annotations
 
@@ -1592,7 +1592,9 @@ class FlagReading:
 # --------------------------------------------------------------------------------------------------
 # eunoe.domain.settings: Every knob once: its default, its unit, its range.
 
-PolicyName = Literal["stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "off"]
+PolicyName = Literal[
+    "stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "unified", "off"
+]
 POLICY_NAMES: tuple[str, ...] = (
     "stable",
     "relevance",
@@ -1601,6 +1603,7 @@ POLICY_NAMES: tuple[str, ...] = (
     "lethes",
     "dycp",
     "lethus",
+    "unified",
     "off",
 )
 PLACEMENT_NAMES: tuple[str, ...] = ("chronological", "u_shape")
@@ -1632,7 +1635,7 @@ class Settings:
     Attributes:
         policy: ``stable`` keeps the prompt cache; ``relevance`` ranks the whole history;
             ``window`` keeps the newest turns; ``lethe``, ``lethes``, ``dycp`` and ``lethus`` choose
-            as published elsewhere; ``off`` only mends.
+            as published elsewhere; ``unified`` joins these; ``off`` only mends.
         high_water: share of the room at which the window is cut, in [0.3, 1].
         low_water: share of the room that a cut leaves, in [0.05, 0.95], below ``high_water``.
         recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.
@@ -16308,6 +16311,7 @@ class BasicValves(ForgivingModel):
         "lethes",
         "dycp",
         "lethus",
+        "unified",
         "off",
     ] = Field(
         default="preset",
@@ -16315,7 +16319,8 @@ class BasicValves(ForgivingModel):
         description="**stable**: the newest messages, and older ones when a question needs them; "
         "each request begins like the one before, so a provider's cache makes it cheap. "
         "**relevance**: from the whole chat, anew each time. **window**: the newest ones. "
-        "**lethe**, **lethes**, **dycp**, **lethus**: other published ways, to compare. "
+        "**lethe**, **lethes**, **dycp**, **lethus**: other published ways, to compare; "
+        "**unified**: these joined. "
         "**off**: all of them; only what a provider would refuse is repaired.",
     )
     recall: Literal["preset", "auto", "always", "never"] = Field(
@@ -20168,6 +20173,7 @@ def okapi_column(
     k1: float = OKAPI_K1,
     b: float = OKAPI_B,
     epsilon: float = OKAPI_EPSILON,
+    idf: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """BM25Okapi of every row.
 
@@ -20177,6 +20183,7 @@ def okapi_column(
     Args:
         matrix: n rows.
         asked: How often the question holds each term, shape (width,).
+        idf: Weight of each term in place of Okapi's own, which is 0 where half of the rows hold it.
 
     Returns:
         Scores, shape (n,).
@@ -20185,9 +20192,10 @@ def okapi_column(
     """
     if not matrix.terms.size:
         return np.zeros(matrix.size)
-    holders = matrix.holders()
-    idf = np.log(matrix.size - holders + 0.5) - np.log(holders + 0.5)
-    idf = np.where(idf < 0.0, epsilon * max(0.0, float(idf.mean())), idf)
+    if idf is None:
+        holders = matrix.holders()
+        idf = np.log(matrix.size - holders + 0.5) - np.log(holders + 0.5)
+        idf = np.where(idf < 0.0, epsilon * max(0.0, float(idf.mean())), idf)
     rows = matrix.rows
     length = np.bincount(rows, weights=matrix.counts, minlength=matrix.size)
     norm = k1 * (1.0 - b + b * length / float(length.mean()))
@@ -21968,6 +21976,118 @@ def meant_matches(
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.policies.presets.unified: The ``unified`` preset: one relevance on one graph, for one budgeted choice.
+
+UNIFIED_K1 = 1.2
+UNIFIED_PAIR_COHERENCE = 0.8
+UNIFIED_TOOL_PENALTY = 0.5
+UNIFIED_SEEDS = 8
+UNIFIED_ENTITY_SHARE = 0.5
+UNIFIED_CONTRAST = 2.0
+
+
+def plan_unified(chat: PresetChat) -> PresetPlan | None:
+    """The atoms that cover most of what the question needs; None where none fits."""
+    direct = direct_relevance(chat)
+    if chat.turns < 2 or not direct.any():
+        count = chat.turns if chat.turns < 2 else chat.fallback_turns
+        newest = sorted(newest_turns(chat, count))
+        reason = "nothing stands out: recency fallback"
+        return PresetPlan(chosen=tuple(newest), values=direct, reason=reason) if newest else None
+    relevance = unified_relevance(chat, direct)
+    scaled = relevance / float(relevance.max())
+    worth = chat.per_atom(scaled**UNIFIED_CONTRAST)
+    places = lethe_candidates(chat, worth, frozenset())
+    if not places.size or chat.room <= 0:
+        return None
+    selection = select_unified(chat, places, worth)
+    if not selection.chosen:
+        return None
+    return PresetPlan(
+        chosen=tuple(places[list(selection.chosen)].tolist()),
+        values=scaled,
+        reason="what covers most of the question: words, ties, spans and age considered",
+        certificate=selection.certificate,
+    )
+
+
+def direct_relevance(chat: PresetChat) -> FloatColumn:
+    """What words and meaning say of each message, in [0, 1], shape (n,); the best has 1."""
+    keyword = okapi_column(chat.matrix, chat.asked, k1=UNIFIED_K1, idf=chat.idf)
+    share = UNIFIED_PAIR_COHERENCE if chat.pair_coherence is None else chat.pair_coherence
+    signals = [share_within_turns(_over_best(keyword), chat.kinds, chat.turn, share, mutual=False)]
+    meaning = embedded_cosine(chat.likeness)
+    if meaning is not None:
+        signals.append(_over_best(meaning))
+    told = [signal for signal in signals if signal.size and float(np.ptp(signal)) > 0.0]
+    if not told:
+        return np.zeros(chat.size)
+    values = sum(told[1:], told[0]) / len(told)
+    factor = UNIFIED_TOOL_PENALTY if chat.tool_penalty is None else chat.tool_penalty
+    values = weigh_tool_flow(values * chat.base, chat.kinds, factor)
+    age = chat.turns - 1 - chat.turn.astype(np.float64)
+    off = bool(chat.query.dates) or bool(cues_of(chat.query) & CUE_RECALL)
+    return _over_best(values * age_decay(age, off=off))
+
+
+def _over_best(values: FloatColumn) -> FloatColumn:
+    top = float(values.max(initial=0.0))
+    return values / top if top > 0.0 else values
+
+
+def unified_relevance(chat: PresetChat, direct: FloatColumn) -> FloatColumn:
+    """Direct relevance with what the walk, newer values and spans say, in (0, 1], shape (n,)."""
+    graph = walk_graph(chat)
+    rank = graph.rank(walk_starts(chat, graph, direct))[: chat.size]
+    entropy = normal_entropy(np.sort(rank)[::-1][:LETHE_TOP])
+    pressure = budget_pressure(chat.room, float(chat.cost[chat.open].sum()))
+    blended = blend_rank(direct, rank, direct_share(entropy, pressure))
+    overtaken = superseded([stated_values(analysis.asked) for analysis in chat.analyses])
+    history = bool(cues_of(chat.query) & CUE_HISTORY)
+    return lift_spans(discount_superseded(blended, overtaken, history=history), chat.turn)
+
+
+def walk_starts(chat: PresetChat, graph: MessageGraph, direct: FloatColumn) -> FloatColumn:
+    """Where the walk starts: mass of each node, sum 1.
+
+    Args:
+        graph: from ``walk_graph``; the question is the node after the messages.
+        direct: relevance of the messages.
+    """
+    best = np.lexsort((-np.arange(chat.size), -direct))[:UNIFIED_SEEDS]
+    last_turn = np.flatnonzero(chat.turn == chat.turns - 1)
+    aligned = np.zeros(graph.nodes)
+    aligned[: chat.size] = direct
+    aligned[chat.size] = 1.0
+    messages = seed_weights(aligned, np.unique(np.concatenate([best, last_turn, [chat.size]])))
+    everywhere = entity_mentions(chat.entities[:-1])
+    mentions = {n: places for n, places in everywhere.items() if len(places) <= WALK_RARE}
+    meant = ghost_weights(chat.query.asked, chat.entities[-1], mentions, chat.turn.tolist())
+    entities = np.zeros(graph.nodes)
+    for name, weight in meant.items():  # what one message alone names has no node of its own
+        entities[graph.entities.get(name, mentions[name][0])] += weight
+    total = float(entities.sum())
+    if total <= 0.0:
+        return messages
+    share = UNIFIED_ENTITY_SHARE
+    return np.asarray((1.0 - share) * messages + share * entities / total)
+
+
+def select_unified(chat: PresetChat, places: PlaceColumn, worth: FloatColumn) -> Selection:
+    """The choice among some atoms, by position.
+
+    Args:
+        places: the candidates, ascending.
+        worth: contrasted relevance of every atom, shape (m,).
+    """
+    likeness = likeness_of(chat, places)
+    candidates = SelectionCandidates.of(
+        worth[places], chat.cost[places], chat.room, similarity=likeness
+    )
+    return select_items(candidates, beta=estimate_beta_sparse(likeness))
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.policies.presets.registry: The presets by name.
 
 Preset = Callable[[PresetChat], PresetPlan | None]
@@ -21981,6 +22101,7 @@ PRESETS: dict[str, Preset] = {
     "lethes": plan_lethes,
     "dycp": plan_dycp,
     "lethus": plan_lethus,
+    "unified": plan_unified,
 }
 
 

@@ -22,7 +22,7 @@ PROFILE_NAMES = (
     "template",
     "permissive",
 )
-POLICIES = ("stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "off")
+POLICIES = ("stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "unified", "off")
 
 Raw = dict[str, Any]
 Step = tuple[str, int, int]

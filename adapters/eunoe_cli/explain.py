@@ -14,7 +14,17 @@ from eunoe_cli.entities import ENTITY_SECONDS, add_entities_argument, find_extra
 if TYPE_CHECKING:
     from eunoe import OrchestratorResult
 
-POLICIES = ("stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "off")
+POLICIES = (
+    "stable",
+    "relevance",
+    "window",
+    "lethe",
+    "lethes",
+    "dycp",
+    "lethus",
+    "unified",
+    "off",
+)
 _LONGEST_RUN = 6
 _FATE_MARKS = {
     "kept": "#",

@@ -68,7 +68,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             tokenizer's family such as ``o200k``, a chat model, or a function of one message or of a
             list of messages. Only names can be saved with ``dumps``.
         policy: ``stable`` (default), ``relevance``, ``window``, ``lethe``, ``lethes``, ``dycp``,
-            ``lethus`` or ``off``.
+            ``lethus``, ``unified`` or ``off``.
         profile: whose rules the list must keep: ``openai``, ``responses``, ``anthropic``,
             ``gemini``, ``mistral``, ``deepseek``, ``template`` or ``permissive``. By default it
             follows from ``model_id``, or from what earlier answers say of their provider.

@@ -50,6 +50,7 @@ class BasicValves(ForgivingModel):
         "lethes",
         "dycp",
         "lethus",
+        "unified",
         "off",
     ] = Field(
         default="preset",
@@ -57,7 +58,8 @@ class BasicValves(ForgivingModel):
         description="**stable**: the newest messages, and older ones when a question needs them; "
         "each request begins like the one before, so a provider's cache makes it cheap. "
         "**relevance**: from the whole chat, anew each time. **window**: the newest ones. "
-        "**lethe**, **lethes**, **dycp**, **lethus**: other published ways, to compare. "
+        "**lethe**, **lethes**, **dycp**, **lethus**: other published ways, to compare; "
+        "**unified**: these joined. "
         "**off**: all of them; only what a provider would refuse is repaired.",
     )
     recall: Literal["preset", "auto", "always", "never"] = Field(

@@ -9,7 +9,9 @@ from eunoe.domain.checking import require_choice, require_names, require_switch
 from eunoe.domain.errors import SettingsError
 from eunoe.domain.flag import FLAG_NAMES
 
-PolicyName = Literal["stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "off"]
+PolicyName = Literal[
+    "stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "unified", "off"
+]
 POLICY_NAMES: tuple[str, ...] = (
     "stable",
     "relevance",
@@ -18,6 +20,7 @@ POLICY_NAMES: tuple[str, ...] = (
     "lethes",
     "dycp",
     "lethus",
+    "unified",
     "off",
 )
 PLACEMENT_NAMES: tuple[str, ...] = ("chronological", "u_shape")
@@ -49,7 +52,7 @@ class Settings:
     Attributes:
         policy: ``stable`` keeps the prompt cache; ``relevance`` ranks the whole history;
             ``window`` keeps the newest turns; ``lethe``, ``lethes``, ``dycp`` and ``lethus`` choose
-            as published elsewhere; ``off`` only mends.
+            as published elsewhere; ``unified`` joins these; ``off`` only mends.
         high_water: share of the room at which the window is cut, in [0.3, 1].
         low_water: share of the room that a cut leaves, in [0.05, 0.95], below ``high_water``.
         recall: ``auto`` lets the gate decide, ``always`` and ``never`` overrule it.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from eunoe.domain.flag import FLAG_NAMES, NO_FLAGS, FlagReading, Flags
 from eunoe.stages.flags import flags_in_force, lock_flags, read_flags
 
-POLICIES = "stable, relevance, window, lethe, lethes, dycp, lethus"
+POLICIES = "stable, relevance, window, lethe, lethes, dycp, lethus, unified"
 
 
 @pytest.mark.parametrize(

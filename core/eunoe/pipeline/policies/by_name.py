@@ -3,7 +3,7 @@
 ``stable``: a window that only grows between cuts, and recall for the questions that need it.
 ``relevance``: the knapsack over the whole history, kept messages in place.
 ``window``: the newest turns that fit. ``off``: everything, mended only. ``lethe``, ``lethes``,
-``dycp``, ``lethus``: as published elsewhere, see ``policies.presets``.
+``dycp``, ``lethus``: as published elsewhere, ``unified``: these joined, see ``policies.presets``.
 """
 
 from __future__ import annotations

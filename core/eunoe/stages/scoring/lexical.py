@@ -19,6 +19,7 @@ def okapi_column(
     k1: float = OKAPI_K1,
     b: float = OKAPI_B,
     epsilon: float = OKAPI_EPSILON,
+    idf: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """BM25Okapi of every row.
 
@@ -28,6 +29,7 @@ def okapi_column(
     Args:
         matrix: n rows.
         asked: How often the question holds each term, shape (width,).
+        idf: Weight of each term in place of Okapi's own, which is 0 where half of the rows hold it.
 
     Returns:
         Scores, shape (n,).
@@ -36,9 +38,10 @@ def okapi_column(
     """
     if not matrix.terms.size:
         return np.zeros(matrix.size)
-    holders = matrix.holders()
-    idf = np.log(matrix.size - holders + 0.5) - np.log(holders + 0.5)
-    idf = np.where(idf < 0.0, epsilon * max(0.0, float(idf.mean())), idf)
+    if idf is None:
+        holders = matrix.holders()
+        idf = np.log(matrix.size - holders + 0.5) - np.log(holders + 0.5)
+        idf = np.where(idf < 0.0, epsilon * max(0.0, float(idf.mean())), idf)
     rows = matrix.rows
     length = np.bincount(rows, weights=matrix.counts, minlength=matrix.size)
     norm = k1 * (1.0 - b + b * length / float(length.mean()))

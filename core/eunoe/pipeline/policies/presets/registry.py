@@ -9,6 +9,7 @@ from eunoe.pipeline.policies.presets.dycp import plan_dycp
 from eunoe.pipeline.policies.presets.lethe import plan_lethe
 from eunoe.pipeline.policies.presets.lethes import plan_lethes
 from eunoe.pipeline.policies.presets.lethus import plan_lethus
+from eunoe.pipeline.policies.presets.unified import plan_unified
 
 Preset = Callable[[PresetChat], PresetPlan | None]
 BLOCK_PRESETS = frozenset({"lethe"})
@@ -21,4 +22,5 @@ PRESETS: dict[str, Preset] = {
     "lethes": plan_lethes,
     "dycp": plan_dycp,
     "lethus": plan_lethus,
+    "unified": plan_unified,
 }
