@@ -28,6 +28,7 @@ from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe.pipeline.linting import lint
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
+from eunoe.pipeline.strategies import PrefixTracker, Strategies
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.price import ModelPrice
 from eunoe.stages.accounting.price_table import ModelPricingTable
@@ -59,12 +60,14 @@ __all__ = [
     "OrchestratorResult",
     "PipelineMemory",
     "Placement",
+    "PrefixTracker",
     "ProviderProfile",
     "Report",
     "RequestEvent",
     "Settings",
     "SettingsError",
     "StanceJudge",
+    "Strategies",
     "TokenBudget",
     "TokenTargetBudget",
     "Violation",

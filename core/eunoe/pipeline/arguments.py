@@ -60,6 +60,7 @@ _PORTS = {
     "stance_judge": ("a StanceJudge", "name", "judge"),
     "observer": ("an Observer", "observe"),
     "prices": ("a PriceLookup", "get"),
+    "strategies": ("Strategies(...)", "scorer", "algorithm", "tracker"),
     "memory": ("a PipelineMemory", "contents", "chats", "vectors"),
 }
 

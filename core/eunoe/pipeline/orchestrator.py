@@ -32,6 +32,7 @@ from eunoe.pipeline.chat.transcript import PipelineMemory, process_memory
 from eunoe.pipeline.preparing import prepare_chat
 from eunoe.pipeline.request_flow import ChoiceParts, OnOverflow, choose_list
 from eunoe.pipeline.result import OrchestratorResult
+from eunoe.pipeline.strategies import OWN_STRATEGIES, Strategies
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PriceLookup
 from eunoe.stages.counting.message_cost import count_tools
@@ -73,6 +74,7 @@ class ContextOrchestrator:
             may stand for and for the walk of ``lethe``.
         stance_judge: says which messages contradict each other, for the walk of ``lethe``.
         structure_timeout: seconds that a request waits for either.
+        strategies: a scorer, an algorithm of selection, in place of the house's own.
 
     Raises:
         SettingsError: a setting is not allowed.
@@ -100,6 +102,7 @@ class ContextOrchestrator:
         entity_extractor: EntityExtractor | None = None,
         stance_judge: StanceJudge | None = None,
         structure_timeout: float = 1.0,
+        strategies: Strategies | None = None,
     ) -> None:
         require_choice("on_overflow", on_overflow, OVERFLOW_CHOICES)
         check_parts(
@@ -119,7 +122,9 @@ class ContextOrchestrator:
             observer=observer,
             entity_extractor=entity_extractor,
             stance_judge=stance_judge,
+            strategies=strategies,
         )
+        self._strategies = OWN_STRATEGIES if strategies is None else strategies
         self.budget: Budget = budget if budget is not None else TokenBudget()
         self.settings = settings if settings is not None else Settings()
         self.on_overflow: OnOverflow = on_overflow
@@ -279,6 +284,7 @@ class ContextOrchestrator:
             advisers=self._advisers,
             flag_cap=self._flag_cap,
             on_overflow=self.on_overflow,
+            strategies=self._strategies,
         )
         return choose_list(conversation, asked, parts, learn=learn)
 

@@ -27,10 +27,8 @@ from eunoe.pipeline.chat.call_ids import note_call_ids, note_unpaired
 from eunoe.pipeline.chat.flag_reading import ReadFlags
 from eunoe.pipeline.chat.line_counts import by_lines
 from eunoe.pipeline.chat.memory import ContentEntry, ContentMemory, count_entries
-from eunoe.pipeline.chat.transcript import (
-    Transcript,
-    chat_timeline,
-)
+from eunoe.pipeline.chat.transcript import Transcript, chat_timeline
+from eunoe.pipeline.strategies import OWN_STRATEGIES, Strategies
 from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.counting.message_cost import REPLY_PRIMING
@@ -60,6 +58,7 @@ class Request:
         chat: whose labels count that were made ahead; empty for none.
         notes: what went wrong on the way, for the report's warnings.
         due: the summary that should be written once this is answered; None for none.
+        strategies: what scores and selects; ``tracked`` is what their tracker should remember.
     """
 
     raws: tuple[Mapping[str, Any], ...]
@@ -76,6 +75,8 @@ class Request:
     chat: str = ""
     notes: list[str] = field(default_factory=list)
     due: SummaryJob | None = None
+    strategies: Strategies = OWN_STRATEGIES
+    tracked: tuple[str, ...] = ()
 
     @property
     def turn_start(self) -> int:

@@ -26,6 +26,7 @@ from eunoe.pipeline.policies.stable import summary_before_the_first_cut
 from eunoe.pipeline.reporting import make_report
 from eunoe.pipeline.request import Request, list_tokens
 from eunoe.pipeline.result import OrchestratorResult, placements_of
+from eunoe.pipeline.strategies import Strategies
 from eunoe.stages.own_servers import check_call_ids
 from eunoe.stages.validity import beyond_talk, check_messages
 
@@ -42,6 +43,7 @@ class ChoiceParts:
         advisers: models that say more of the history than its words.
         flag_cap: tokens to which flags may raise the budget; None for none.
         on_overflow: what to do when what may not be cut is too large.
+        strategies: what scores and selects in place of the house's own ways.
     """
 
     memory: PipelineMemory
@@ -49,6 +51,7 @@ class ChoiceParts:
     advisers: Advisers
     flag_cap: int | None
     on_overflow: OnOverflow
+    strategies: Strategies
 
 
 def choose_list(
@@ -89,10 +92,13 @@ def choose_list(
             advisers=parts.advisers,
             chat=asked.chat,
             notes=list(asked.notes),
+            strategies=parts.strategies,
         )
         result = _answer(conversation, request, asked, parts.on_overflow)
         asked.mark("reporting")
         if learn:
+            if request.tracked and parts.strategies.tracker is not None:
+                parts.strategies.tracker.record(asked.chat, request.tracked)
             if result.sent is not None:
                 transcript.sent.note(request.asked_as, result.sent)
             tokens = result.report.tokens_before

@@ -22,6 +22,7 @@ from eunoe.pipeline.arranging.view import View
 from eunoe.pipeline.policies.presets.reading import read_preset_chat
 from eunoe.pipeline.policies.presets.registry import BLOCK_PRESETS, PRESETS, WORD_PRESETS
 from eunoe.pipeline.policies.stable import stable_view
+from eunoe.pipeline.recalling.by_strategy import track_sent
 from eunoe.pipeline.recalling.recall import Scored, atom_pool, choose_atoms, score_history
 from eunoe.pipeline.request import Request
 from eunoe.stages.placement import PlacementZones
@@ -71,7 +72,8 @@ def relevance_view(request: Request) -> View:
     budget = free_room(request, forced) - current
     quoted = request.profile.alternate
     start = context_start(request)
-    pool = atom_pool(request, scored, start, request.turn_start, quoted=quoted)
+    tracked = request.strategies.tracker is not None
+    pool = atom_pool(request, scored, start, request.turn_start, quoted=quoted, by_values=tracked)
     choice = choose_atoms(request, scored, pool, budget, quoted=quoted)
     if not choice.tokens:
         view = window_view(request)
@@ -86,6 +88,7 @@ def relevance_view(request: Request) -> View:
     else:
         view.quoted = [e.atom for e in choice.excerpts]
         view.in_place = sorted([*systems, *choice.atoms, *forced], key=place_in_list)
+        track_sent(request, [a for a in view.in_place if not a.system])
     view.recall_reason = "the whole history was ranked by relevance to the question"
     view.cut = cut_before(request, request.turn_start, declared=True)
     return view

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from eunoe.domain.atom import Atom, first_place
 from eunoe.domain.report import Certificate
 from eunoe.pipeline.recalling.atom_pools import AtomPool, pool_of
+from eunoe.pipeline.recalling.by_strategy import score_by_strategy, select_by_strategy
 from eunoe.pipeline.recalling.calling import select_for_calls
 from eunoe.pipeline.recalling.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
 from eunoe.pipeline.recalling.lifting import lift_by_cues
@@ -90,7 +91,10 @@ def score_history(request: Request) -> Scored:
         labels=advice.labels,
         ahead=advice.ahead,
     )
-    lifted = lift_by_cues(request.transcript, query, answer, answer.values, request.namer)
+    if request.strategies.scorer is not None:
+        lifted = score_by_strategy(request, request.strategies.scorer, query, advice)
+    else:
+        lifted = lift_by_cues(request.transcript, query, answer, answer.values, request.namer)
     values = adjust_by_settings(request, lifted)
     return Scored(weigh_by_flags(request, values), answer)
 
@@ -145,7 +149,10 @@ def choose_atoms(
     places, worth, cost = pool.places, pool.worth, pool.cost
     if room <= 0 or not len(places):
         return Choice()
-    if request.acts_by_tools:
+    algorithm = request.strategies.algorithm
+    if algorithm is not None:
+        selection = select_by_strategy(request, algorithm, pool, room)
+    elif request.acts_by_tools:
         selection = select_for_calls(request, pool, room)
     else:
         selection = _select_relevant(pool, room, request.settings.cost_exponent)
@@ -250,7 +257,7 @@ def atom_pool(
     open_atoms[[k - low for k in closed if low <= k < high]] = False
     places = open_atoms.nonzero()[0]
     limit = request.settings.max_candidates
-    if len(places) <= limit:
+    if len(places) <= limit or request.strategies.algorithm is not None:
         return pool_of(request, places, worth, low, quoted=quoted)
     looked_at = largest_places(worth.take(places), limit)
     others = np.delete(places, looked_at)

@@ -9,9 +9,12 @@ from eunoe.stages.scoring.profile import QueryProfile, Relevance
 from eunoe.stages.scoring.scorers import (
     CompositeScorer,
     DecayScorer,
+    EmbeddingScorer,
     KeywordScorer,
+    LabelScorer,
     RelevanceScorer,
     Scorer,
+    ScorerOpinions,
     SmartScorer,
     StaticScorer,
 )
@@ -20,12 +23,15 @@ from eunoe.stages.scoring.settings import ScoringSettings, SignalWeights
 __all__ = [
     "CompositeScorer",
     "DecayScorer",
+    "EmbeddingScorer",
     "KeywordScorer",
+    "LabelScorer",
     "QueryProfile",
     "Relevance",
     "RelevanceIndex",
     "RelevanceScorer",
     "Scorer",
+    "ScorerOpinions",
     "ScoringSettings",
     "SignalWeights",
     "SmartScorer",

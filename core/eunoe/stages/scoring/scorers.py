@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,24 @@ SCORER_KEYWORD_FLOOR = 0.1
 SCORER_SMART_FLOOR = 0.05
 SCORER_PAIR_COHERENCE = 0.8
 SCORER_TOOL_PENALTY = 0.5
+SCORER_UNKNOWN = 0.5
+"""Value of a message of which a model says nothing."""
 
 _SCORER_USER = 1
 _SCORER_ASSISTANT = 2
 _SCORER_TOOL = 3
+
+
+class ScorerOpinions(NamedTuple):
+    """What models said of the messages, each of shape (n,) with NaN for nothing, or None.
+
+    Attributes:
+        likeness: Cosine of each with the question.
+        labels: Worth of each, in [0, 1].
+    """
+
+    likeness: NDArray[np.float64] | None = None
+    labels: NDArray[np.float64] | None = None
 
 
 class Scorer(Protocol):
@@ -33,9 +47,21 @@ class Scorer(Protocol):
         ...
 
     def score(
-        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+        self,
+        index: RelevanceIndex,
+        query: TextAnalysis,
+        *,
+        upto: int | None = None,
+        said: ScorerOpinions | None = None,
     ) -> NDArray[np.float64]:
-        """Values in [0, 1] of the messages [0, upto), shape (upto,)."""
+        """Values in [0, 1] of the messages [0, upto), shape (upto,).
+
+        Args:
+            index: The messages.
+            query: The question.
+            upto: Messages that count, all by default.
+            said: What models said of them, if any was asked.
+        """
         ...
 
 
@@ -72,10 +98,15 @@ class StaticScorer:
     name: str = "static"
 
     def score(
-        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+        self,
+        index: RelevanceIndex,
+        query: TextAnalysis,
+        *,
+        upto: int | None = None,
+        said: ScorerOpinions | None = None,
     ) -> NDArray[np.float64]:
         """See `Scorer`."""
-        del query
+        del query, said
         out = np.ones(index.turns(upto).shape)
         given = np.clip(np.array(self.values[: out.size], dtype=np.float64), 0.0, 1.0)
         out[: given.size] = given
@@ -90,7 +121,12 @@ class KeywordScorer:
     name: str = "keyword"
 
     def score(
-        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+        self,
+        index: RelevanceIndex,
+        query: TextAnalysis,
+        *,
+        upto: int | None = None,
+        said: ScorerOpinions | None = None,
     ) -> NDArray[np.float64]:
         """See `Scorer`."""
         return keyword_relevance(index.bm25(query, upto=upto), self.floor)
@@ -106,7 +142,12 @@ class SmartScorer:
     name: str = "smart"
 
     def score(
-        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+        self,
+        index: RelevanceIndex,
+        query: TextAnalysis,
+        *,
+        upto: int | None = None,
+        said: ScorerOpinions | None = None,
     ) -> NDArray[np.float64]:
         """See `Scorer`."""
         roles = index.roles(upto)
@@ -124,10 +165,71 @@ class RelevanceScorer:
     name: str = "relevance"
 
     def score(
-        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+        self,
+        index: RelevanceIndex,
+        query: TextAnalysis,
+        *,
+        upto: int | None = None,
+        said: ScorerOpinions | None = None,
     ) -> NDArray[np.float64]:
         """See `Scorer`."""
-        return index.relevance(query, upto=upto).values
+        likeness, labels = said if said is not None else (None, None)
+        return index.relevance(query, upto=upto, likeness=likeness, labels=labels).values
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingScorer:
+    """Likeness of meaning: ``(1 + cosine)/2`` over its maximum, as lethes has it.
+
+    All 1 where no embedder was asked; 0.5 for a message that has no vector yet.
+    """
+
+    floor: float = SCORER_SMART_FLOOR
+    name: str = "embedding"
+
+    def score(
+        self,
+        index: RelevanceIndex,
+        query: TextAnalysis,
+        *,
+        upto: int | None = None,
+        said: ScorerOpinions | None = None,
+    ) -> NDArray[np.float64]:
+        """See `Scorer`."""
+        del query
+        size = len(index) if upto is None else upto
+        if said is None or said.likeness is None or not np.isfinite(said.likeness[:size]).any():
+            return np.ones(size)
+        known = np.isfinite(said.likeness[:size])
+        affine = (1.0 + np.clip(np.where(known, said.likeness[:size], 0.0), -1.0, 1.0)) / 2.0
+        top = float(affine[known].max())
+        scaled = np.maximum(self.floor, affine / top) if top > 0.0 else np.ones(size)
+        return np.where(known, scaled, SCORER_UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScorer:
+    """Labels K, H, M, S, D of a model: 1, 0.75, 0.5, 0.25, 0.05; 0.5 for what has none.
+
+    All 1 where no model was asked.
+    """
+
+    name: str = "labels"
+
+    def score(
+        self,
+        index: RelevanceIndex,
+        query: TextAnalysis,
+        *,
+        upto: int | None = None,
+        said: ScorerOpinions | None = None,
+    ) -> NDArray[np.float64]:
+        """See `Scorer`."""
+        del query
+        size = len(index) if upto is None else upto
+        if said is None or said.labels is None:
+            return np.ones(size)
+        return np.clip(np.nan_to_num(said.labels[:size], nan=SCORER_UNKNOWN), 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +241,19 @@ class CompositeScorer:
     name: str = "composite"
 
     def score(
-        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+        self,
+        index: RelevanceIndex,
+        query: TextAnalysis,
+        *,
+        upto: int | None = None,
+        said: ScorerOpinions | None = None,
     ) -> NDArray[np.float64]:
         """See `Scorer`."""
         weights = self.weights or (1.0,) * len(self.scorers)
         total = 0.0
         out = np.zeros(index.turns(upto).shape)
         for scorer, weight in zip(self.scorers, weights, strict=True):
-            values = scorer.score(index, query, upto=upto)
+            values = scorer.score(index, query, upto=upto, said=said)
             if values.size and float(np.ptp(values)) > 0.0 and weight > 0.0:
                 out += weight * values
                 total += weight
@@ -166,10 +273,15 @@ class DecayScorer:
     name: str = "decay"
 
     def score(
-        self, index: RelevanceIndex, query: TextAnalysis, *, upto: int | None = None
+        self,
+        index: RelevanceIndex,
+        query: TextAnalysis,
+        *,
+        upto: int | None = None,
+        said: ScorerOpinions | None = None,
     ) -> NDArray[np.float64]:
         """See `Scorer`."""
-        values = self.inner.score(index, query, upto=upto)
+        values = self.inner.score(index, query, upto=upto, said=said)
         turns = index.turns(upto)
         if not turns.size or query.dates or cues_of(query) & CUE_RECALL:
             return values

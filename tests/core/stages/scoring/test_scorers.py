@@ -6,8 +6,11 @@ from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.scorers import (
     CompositeScorer,
     DecayScorer,
+    EmbeddingScorer,
     KeywordScorer,
+    LabelScorer,
     RelevanceScorer,
+    ScorerOpinions,
     SmartScorer,
     StaticScorer,
     pair_coherence,
@@ -71,3 +74,20 @@ def test_relevance_scorer_is_the_index(index):
         RelevanceScorer().score(index, query("dog"), upto=2).tolist()
         == index.relevance(query("dog"), upto=2).values.tolist()
     )
+
+
+def test_what_models_say_counts_in_its_scorer_alone(index):
+    likeness = np.array([1.0, 0.0, -1.0, np.nan])
+    said = ScorerOpinions(likeness=likeness, labels=np.array([1.0, 0.05, np.nan, 0.75]))
+    found = EmbeddingScorer().score(index, query("dog"), said=said)
+    assert found.tolist() == [1.0, 0.5, 0.05, 0.5]
+    labels = LabelScorer().score(index, query("dog"), said=said)
+    assert labels.tolist() == [1.0, 0.05, 0.5, 0.75]
+    for scorer in (EmbeddingScorer(), LabelScorer()):
+        assert scorer.score(index, query("dog")).tolist() == [1.0] * 4
+    blend = CompositeScorer((EmbeddingScorer(), LabelScorer()))
+    assert blend.score(index, query("dog"), said=said)[0] == 1.0
+    keyword = KeywordScorer()
+    assert (
+        keyword.score(index, query("dog"), said=said) == keyword.score(index, query("dog"))
+    ).all()
