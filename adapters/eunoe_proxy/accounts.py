@@ -28,10 +28,12 @@ class EnteredAnswer:
 
     Attributes:
         cached: tokens that came from the provider's cache.
+        saved: seconds that a local model did not spend on reading these; 0 where none is known.
         ledger: of the request; None where nobody wants it.
     """
 
     cached: int
+    saved: float = 0.0
     ledger: Ledger | None = None
 
 
@@ -77,7 +79,7 @@ class ProxyAccounts:
         usage = watch.usage()
         if watch.failed:
             return None
-        self.book.learn(model, counted, (forecast,) if named else (), usage)
+        turn = self.book.learn(model, counted, (forecast,) if named else (), usage)
         entry = None
         if self._keeper is not None or watched:
             entry = enter_requests(
@@ -86,4 +88,8 @@ class ProxyAccounts:
         if self._keeper is not None and entry is not None:
             self._keeper.add(session, entry)
         read = read_usage(usage)
-        return EnteredAnswer(read.cached if read is not None else 0, entry)
+        return EnteredAnswer(
+            read.cached if read is not None else 0,
+            turn.seconds if turn is not None else 0.0,
+            entry,
+        )

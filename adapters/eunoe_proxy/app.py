@@ -290,13 +290,13 @@ class ProxyApp:
                 self.metrics.count_failure("upstream_broken")
                 return
             before, after = fitted.report.tokens_before, fitted.report.tokens_after
-            self.metrics.count_tokens(
-                fitted.model, before=before, after=after, cached=entered.cached
-            )
+            cached, saved = entered.cached, entered.saved
+            self.metrics.count_tokens(fitted.model, before=before, after=after, cached=cached)
+            self.metrics.count_saved(fitted.model, saved)
         except Exception as error:
             logger.warning("eunoe could not enter an answer: %s", type(error).__name__)
         finally:
             self.metrics.count_outcome(outcome)
-            logger.info(request_line(fitted, passage, entered.cached if entered else None))
+            logger.info(request_line(fitted, passage, entered))
             if self._watch is not None:
                 self._watch.answered(fitted.watched, passage, entered.ledger if entered else None)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 _MODELS_NAMED = 50
 _LONGEST_MODEL = 100
@@ -43,6 +44,7 @@ class ProxyMetrics:
         self._outcomes: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
         self._tokens: dict[str, Counter[str]] = {}
+        self._saved: defaultdict[str, float] = defaultdict(float)
         self._buckets = [0] * (len(BUCKETS) + 1)
         self._milliseconds = 0.0
         self._passed = 0
@@ -71,6 +73,13 @@ class ProxyMetrics:
                 name = _OTHER
             tokens = self._tokens.setdefault(name, Counter())
             tokens.update(before=before, after=after, cached=cached)
+
+    def count_saved(self, model: str, seconds: float) -> None:
+        """Time that a local model did not spend on reading what it had in its cache."""
+        if seconds > 0:
+            with self._lock:
+                name = model[:_LONGEST_MODEL] or _OTHER
+                self._saved[name if name in self._tokens else _OTHER] += seconds
 
     def count_choosing(self, milliseconds: float) -> None:
         """How long one choice took."""
@@ -104,6 +113,11 @@ class ProxyMetrics:
                     for model, tokens in sorted(self._tokens.items())
                 ]
                 lines += _counter(f"eunoe_tokens_{what}_total", words, rows)
+            lines += _counter(
+                "eunoe_seconds_saved_total",
+                "Reading that local models were spared by their caches, at the speed they report.",
+                [(f'model="{_escaped(m)}"', round(s, 3)) for m, s in sorted(self._saved.items())],
+            )
             return "\n".join([*lines, *self._histogram()]) + "\n"
 
     def _histogram(self) -> list[str]:
@@ -116,7 +130,7 @@ class ProxyMetrics:
         return [*lines, f"{name}_sum {round(self._milliseconds, 3)}", f"{name}_count {total}"]
 
 
-def _counter(name: str, words: str, rows: list[tuple[str, int]]) -> list[str]:
+def _counter(name: str, words: str, rows: Sequence[tuple[str, float]]) -> list[str]:
     lines = [f"# HELP {name} {words}", f"# TYPE {name} counter"]
     return lines + [f"{name}{{{label}}} {n}" if label else f"{name} {n}" for label, n in rows]
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from eunoe.stages.accounting.status_text import seconds_piece
+from eunoe_proxy.accounts import EnteredAnswer
 from eunoe_proxy.fitting import Fitted
 from eunoe_proxy.passing import Passage
 
 _LONGEST_MODEL = 60
 
 
-def request_line(fitted: Fitted, passage: Passage, cached: int | None = None) -> str:
+def request_line(fitted: Fitted, passage: Passage, entered: EnteredAnswer | None = None) -> str:
     """What became of a request.
 
     Args:
         fitted: what was sent.
         passage: how it went.
-        cached: tokens that came from the provider's cache, as reported; None if nothing was.
+        entered: what the answer reported; None if nothing was.
     """
     model = "".join(letter for letter in fitted.model if letter.isprintable())[:_LONGEST_MODEL]
     pieces = []
@@ -27,8 +29,10 @@ def request_line(fitted: Fitted, passage: Passage, cached: int | None = None) ->
         pieces.append(f"{report.tokens_before:,} -> {report.tokens_after:,} tokens")
         if report.recalled:
             pieces.append(f"{report.recalled} recalled")
-    if cached:
-        pieces.append(f"{cached:,} from the cache")
+    if entered is not None and entered.cached:
+        pieces.append(f"{entered.cached:,} from the cache")
+        if saved := seconds_piece(entered.saved):
+            pieces.append(saved)
     if report is not None and report.cache_lost:
         pieces.append(f"cache lost: {report.cache_lost}")
     ended = f"status {passage.status}" if passage.status else "no answer"

@@ -176,3 +176,24 @@ def test_a_line_for_each_request_has_figures_and_no_text(upstream, proxy, caplog
         whole,
     ), whole
     assert "word" not in whole
+
+
+def test_the_time_that_a_local_cache_saves_is_told(upstream, proxy, caplog):
+    choices = [{"message": {"role": "assistant", "content": "ok"}}]
+    timings = {"cache_n": 2000, "prompt_n": 1000, "prompt_ms": 4000.0}
+    upstream.answer = json.dumps({"choices": choices, "timings": timings})
+    caplog.set_level("INFO", logger="eunoe")
+    running = proxy()
+    for number in (1, 2):
+        running.ask(talk(30), model="local")
+        running.wait_for('eunoe_requests_total{outcome="answered"}', number)
+    assert running.metric('eunoe_seconds_saved_total{model="local"}') == 16  # 4 ms for each token
+    assert "2,000 from the cache, saved ≈8.0 s;" in caplog.text
+
+
+def test_a_server_without_timings_saves_no_seconds(upstream, proxy):
+    upstream.answer = answered(900, 300)
+    running = proxy()
+    running.ask(talk(30))
+    running.wait_for('eunoe_requests_total{outcome="answered"}', 1)
+    assert "eunoe_seconds_saved_total{" not in running.client.get("/metrics").text
