@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 211 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 6de7453b1c6b381e9fff13f2399a6f247d2fd409e806110d2f44f0180fd58306
+# Made of 212 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 7a17752fe7558400e5dc91860bf1432175a4761f54d35903649d0e1de6a2f3b8
 
 from __future__ import annotations
 
@@ -25822,11 +25822,65 @@ def _with_list_details(live: ModelPricingTable, known: ModelPricingTable) -> Mod
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.prices: What models cost, as the valves say: list prices, live ones over them, own ones over all.
+# eunoe_backends.current_prices: Prices for a process that serves for long: live ones are renewed behind the requests.
 
 PRICE_LOOK_SECONDS = 600.0
 """How often it is looked whether live prices are too old; they are after a day."""
 
+
+class CurrentPrices:
+    """Own prices over live ones over list prices. Safe across threads; never waits for a network.
+
+    Live prices are fetched in the background, when a price is first asked for and as they grow old;
+    until they are there, and where they cannot be had, those of the list count.
+
+    Args:
+        own_file: JSON; see ``read_price_file``. It is read once.
+        live: where live prices come from; None for none.
+        clock: seconds, rising.
+
+    Raises:
+        SettingsError: the own file cannot be read.
+    """
+
+    def __init__(
+        self,
+        own_file: str | Path | None = None,
+        live: OpenRouterPrices | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        own = read_price_file(own_file) if own_file else ModelPricingTable.empty()
+        self._own, self._live, self._clock = own, live, clock
+        self._table = list_prices().merged(own)
+        self._next_look = -float("inf")
+        self._lock = threading.Lock()
+
+    def get(self, model_id: str | None) -> ModelPrice | None:
+        """The price of a model, or None if it is not known."""
+        return self.table().get(model_id)
+
+    def table(self) -> ModelPricingTable:
+        """All prices as they are known now."""
+        with self._lock:
+            if self._live is not None and self._clock() >= self._next_look:
+                self._next_look = self._clock() + PRICE_LOOK_SECONDS
+                threading.Thread(target=self._fetch, name="eunoe-prices", daemon=True).start()
+            return self._table
+
+    def _fetch(self) -> None:
+        """Look whether the live prices are too old, and fetch them if so."""
+        try:
+            found = find_prices(live=self._live).merged(self._own)
+        except Exception as error:  # the prices that are known serve
+            logger.warning("eunoe has no live prices: %s", type(error).__name__)
+            return
+        with self._lock:
+            self._table = found
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.prices: What models cost, as the valves say: list prices, live ones over them, own ones over all.
 
 class PriceShelf:
     """The prices of some valves, made once. Safe across threads; never raises, never waits.
@@ -25844,36 +25898,16 @@ class PriceShelf:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._live = live if live is not None else OpenRouterPrices()
-        self._clock, self._next_look = clock, -float("inf")
+        source = live if live is not None else OpenRouterPrices()
+        self._live = CurrentPrices(live=source, clock=clock)
         self._own: tuple[str, ModelPricingTable] = ("", ModelPricingTable.empty())
-        self._table: ModelPricingTable | None = None
         self._lock = threading.Lock()
 
     def prices(self, valves: FilterValves) -> PriceLookup:
         """What models cost under these valves."""
-        table = list_prices()
-        if valves.live_prices:
-            table = self._with_live(table)
+        table = self._live.table() if valves.live_prices else list_prices()
         own = self._own_table(valves.own_prices)
         return table.merged(own) if own else table
-
-    def _with_live(self, table: ModelPricingTable) -> ModelPricingTable:
-        with self._lock:
-            if self._clock() >= self._next_look:
-                self._next_look = self._clock() + PRICE_LOOK_SECONDS
-                threading.Thread(target=self._fetch, name="eunoe-prices", daemon=True).start()
-            return self._table if self._table is not None else table
-
-    def _fetch(self) -> None:
-        """Look whether the live prices are too old, and fetch them if so."""
-        try:
-            found = find_prices(live=self._live)
-        except Exception as error:  # the list serves
-            logger.warning("eunoe has no live prices: %s", type(error).__name__)
-            return
-        with self._lock:
-            self._table = found
 
     def _own_table(self, text: str) -> ModelPricingTable:
         with self._lock:

@@ -1,5 +1,6 @@
 """What stands outside the core: models, live prices, ledgers, Redis, an observer's page."""
 
+from eunoe_backends.current_prices import CurrentPrices
 from eunoe_backends.http_embedder import HttpEmbedder
 from eunoe_backends.label_scorer import ChatLabeller
 from eunoe_backends.ledger_store import InMemoryLedgerStore, JsonLinesLedgerStore, LedgerStore
@@ -14,6 +15,7 @@ from eunoe_backends.spacy_extractor import SpacyExtractor
 
 __all__ = [
     "ChatLabeller",
+    "CurrentPrices",
     "HttpEmbedder",
     "InMemoryLedgerStore",
     "JsonLinesLedgerStore",

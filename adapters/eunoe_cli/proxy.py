@@ -66,6 +66,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--flags", action="store_true", help="read !flags in user messages")
     parser.add_argument("--ledger", metavar="FILE", help="enter each answer there, without text")
     parser.add_argument(
+        "--prices", metavar="FILE", help="own prices of models, JSON, over all others"
+    )
+    parser.add_argument(
+        "--live-prices",
+        action="store_true",
+        help="fetch the prices that OpenRouter publishes, once a day; no text is sent",
+    )
+    parser.add_argument(
         "--ask-usage", action="store_true", help="ask for the usage at the end of streams"
     )
     parser.add_argument(
@@ -166,4 +174,6 @@ def make_app(options: argparse.Namespace, observer: Observer | None = None) -> P
         ask_usage=options.ask_usage,
         ledger=options.ledger or "",
         hosts=tuple(name.lower() for name in options.allow_host),
+        price_file=options.prices or "",
+        live_prices=options.live_prices,
     )

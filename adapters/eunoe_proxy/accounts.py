@@ -9,6 +9,8 @@ from eunoe.pipeline.accounts.forecasting import enter_requests
 from eunoe.pipeline.accounts.usage_book import UsageBook
 from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.accounting.ledger import Ledger
+from eunoe.stages.accounting.list_prices import list_prices
+from eunoe.stages.accounting.price import PriceLookup
 from eunoe.stages.counting.calibration import read_usage
 from eunoe_backends.ledger_store import JsonLinesLedgerStore
 from eunoe_proxy.answers import AnswerWatch
@@ -43,10 +45,17 @@ class ProxyAccounts:
     Args:
         ledger: a file, or empty for none.
         keeper: in its place, any store.
+        prices: of models; by default their list prices.
     """
 
-    def __init__(self, ledger: str = "", keeper: LedgerKeeper | None = None) -> None:
+    def __init__(
+        self,
+        ledger: str = "",
+        keeper: LedgerKeeper | None = None,
+        prices: PriceLookup | None = None,
+    ) -> None:
         self.book = UsageBook()
+        self.prices: PriceLookup = prices if prices is not None else list_prices()
         self._keeper = keeper
         if keeper is None and ledger:
             self._keeper = JsonLinesLedgerStore(ledger)
@@ -83,7 +92,11 @@ class ProxyAccounts:
         entry = None
         if self._keeper is not None or watched:
             entry = enter_requests(
-                [forecast], model_id=model, usage=usage, hit_share=self.book.cache_share(model)
+                [forecast],
+                model_id=model,
+                usage=usage,
+                prices=self.prices,
+                hit_share=self.book.cache_share(model),
             )
         if self._keeper is not None and entry is not None:
             self._keeper.add(session, entry)

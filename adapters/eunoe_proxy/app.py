@@ -20,7 +20,7 @@ from eunoe_proxy.headers import account_headers
 from eunoe_proxy.metrics import MEDIA_TYPE, ProxyMetrics
 from eunoe_proxy.packed import unpacked, without_encoding
 from eunoe_proxy.passing import Passage, joined_body, pass_on, until_gone
-from eunoe_proxy.settings import ProxyOptions, ProxySettings
+from eunoe_proxy.settings import ProxyOptions, ProxySettings, prices_of
 from eunoe_proxy.telling import request_line
 from eunoe_proxy.upstream import Upstream, with_readable_encoding
 from eunoe_proxy.watching import ProxyWatch
@@ -100,8 +100,9 @@ class ProxyApp:
         self.metrics = ProxyMetrics()
         self._upstream = Upstream(settings)
         self._windows = WindowList(self._upstream, _LIST_SHARE * settings.deadline)
-        self._accounts = ProxyAccounts(settings.ledger, keeper)
-        self._watch = ProxyWatch(observer) if observer is not None else None
+        self._accounts = ProxyAccounts(settings.ledger, keeper, prices_of(settings))
+        prices = self._accounts.prices
+        self._watch = ProxyWatch(observer, prices) if observer is not None else None
         models = (embedder, summarizer, entity_extractor)
         self._fitter = ChatFitter(
             settings, self._accounts.book, *models, watched=observer is not None

@@ -16,6 +16,9 @@ from eunoe.domain.checking import (
 from eunoe.domain.errors import SettingsError
 from eunoe.domain.profile import PROFILES
 from eunoe.domain.settings import POLICY_NAMES
+from eunoe.stages.accounting.price import PriceLookup
+from eunoe_backends.current_prices import CurrentPrices
+from eunoe_backends.price_sources import OpenRouterPrices
 
 OverflowChoice = Literal["truncate", "keep", "refuse"]
 OVERFLOW_NAMES: tuple[str, ...] = get_args(OverflowChoice)
@@ -41,6 +44,8 @@ class ProxyOptions(TypedDict, total=False):
     ask_usage: bool
     ledger: str
     hosts: tuple[str, ...]
+    price_file: str
+    live_prices: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +74,8 @@ class ProxySettings:
         ledger: file to which a line is added for each answer; empty for none.
         hosts: names, in small letters, by which the proxy may be called where it has a key of its
             own, beside addresses by digits and names of a local network.
+        price_file: own prices of models, JSON; see ``read_price_file``. Empty for list prices.
+        live_prices: fetch the prices that OpenRouter publishes, once a day, behind the requests.
 
     Raises:
         SettingsError: a value is not allowed.
@@ -90,6 +97,8 @@ class ProxySettings:
     ask_usage: bool = False
     ledger: str = ""
     hosts: tuple[str, ...] = ()
+    price_file: str = ""
+    live_prices: bool = False
 
     def __post_init__(self) -> None:
         _require_address(self.upstream)
@@ -108,13 +117,23 @@ class ProxySettings:
             require_choice("profile", self.profile, tuple(PROFILES))
         require_choice("on_overflow", self.on_overflow, OVERFLOW_NAMES)
         require_names("hosts", self.hosts)
-        for name in ("read_flags", "ask_usage"):
+        for name in ("read_flags", "ask_usage", "live_prices"):
             require_switch(name, getattr(self, name))
         if any(not 32 < ord(letter) < 127 for letter in self.api_key):
             raise SettingsError("api_key", "...", "printable ASCII without blanks")
 
     def __repr__(self) -> str:
         return f"ProxySettings(upstream={self.upstream!r}, ...)"  # a key is not shown
+
+
+def prices_of(settings: ProxySettings) -> PriceLookup:
+    """What models cost, as the operator says.
+
+    Raises:
+        SettingsError: the own file cannot be read.
+    """
+    live = OpenRouterPrices() if settings.live_prices else None
+    return CurrentPrices(settings.price_file or None, live)
 
 
 def _require_address(address: str) -> None:

@@ -18,7 +18,7 @@ from eunoe.pipeline.accounts.observing import failed_event, faults_of_observer, 
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.accounting.ledger import Ledger
-from eunoe.stages.accounting.list_prices import list_prices
+from eunoe.stages.accounting.price import PriceLookup
 from eunoe_proxy.passing import Passage
 
 TELLING_PAUSE = 0.05
@@ -59,8 +59,8 @@ class ProxyWatch:
         observer: is told.
     """
 
-    def __init__(self, observer: Observer) -> None:
-        self._observer = observer
+    def __init__(self, observer: Observer, prices: PriceLookup) -> None:
+        self._observer, self._prices = observer, prices
         self._telling = threading.Lock()
 
     def chosen_soon(
@@ -137,7 +137,7 @@ class ProxyWatch:
                 request.result,
                 report,
                 request.given,
-                list_prices(),
+                self._prices,
                 request.model,
                 request.session,
                 times,

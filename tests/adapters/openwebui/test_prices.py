@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from eunoe.domain.errors import BackendError
+from eunoe_backends.current_prices import PRICE_LOOK_SECONDS
 from eunoe_backends.price_sources import OpenRouterPrices
-from eunoe_openwebui.prices import PRICE_LOOK_SECONDS, PriceShelf
+from eunoe_openwebui.prices import PriceShelf
 from eunoe_openwebui.valves import FilterValves
 
 WORDS = "river stone light paper "

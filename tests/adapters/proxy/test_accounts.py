@@ -197,3 +197,16 @@ def test_a_server_without_timings_saves_no_seconds(upstream, proxy):
     running.ask(talk(30))
     running.wait_for('eunoe_requests_total{outcome="answered"}', 1)
     assert "eunoe_seconds_saved_total{" not in running.client.get("/metrics").text
+
+
+def test_own_prices_count_in_the_ledger(upstream, proxy, tmp_path):
+    file = tmp_path / "prices.json"
+    file.write_text(json.dumps({"models": {"mine": {"input": 1000, "output": 0}}}))
+    upstream.answer = answered(900)
+    keeper = InMemoryLedgerStore()
+    running = proxy(keeper=keeper, price_file=str(file))
+    for number, model in enumerate(("mine", "unknown-7"), 1):
+        running.ask(talk(30), {"X-Eunoe-Session": model}, model=model)
+        running.wait_for('eunoe_requests_total{outcome="answered"}', number)
+    assert keeper.of("mine").total.sent.cost_usd == pytest.approx(0.9)
+    assert keeper.of("unknown-7").total.sent.unpriced == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import argparse
 import json
 import signal
 import socket
@@ -11,6 +12,7 @@ import httpx
 import pytest
 
 from eunoe_cli.__main__ import main
+from eunoe_cli.proxy import add_arguments, make_app
 from eunoe_web.serving import listening_socket
 from proxied import DONE, delta, talk
 
@@ -112,3 +114,15 @@ def test_openais_own_client_is_served(upstream, proxy):
         upstream.statuses = [429]
         with pytest.raises(openai.RateLimitError):
             client.chat.completions.create(model="m", messages=talk(1))
+
+
+def test_the_options_for_prices_reach_the_settings(tmp_path):
+    file = tmp_path / "prices.json"
+    file.write_text('{"models": {"mine": {"input": 1, "output": 2}}}')
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    upstream = ["--upstream", "http://127.0.0.1:9/v1"]
+    options = parser.parse_args([*upstream, "--prices", str(file), "--live-prices"])
+    settings = make_app(options).settings
+    assert (settings.price_file, settings.live_prices) == (str(file), True)
+    assert not make_app(parser.parse_args(upstream)).settings.live_prices
