@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -57,6 +59,7 @@ class PlanOptions:
         model_hint: the model as a host names it, for its tokenizer alone.
         models: that are asked beside the words.
         watch: whose chat it is, and who is told.
+        deadline: seconds for scoring; None for no limit.
 
     Raises:
         SettingsError: ``max_tokens`` is not above 0, ``reserve_tokens`` is below 0.
@@ -76,6 +79,7 @@ class PlanOptions:
     tools: tuple[dict[str, Any], ...] = ()
     models: PlanModels = field(default_factory=PlanModels)
     watch: PlanWatch = field(default_factory=PlanWatch)
+    deadline: float | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("max_tokens", 1), ("reserve_tokens", 0)):
@@ -135,7 +139,14 @@ def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Out
         profile = options.profile or profile_from(
             messages, model_id=options.model_id, provider=options.provider
         )
-        job = _Job(messages, _planned(messages, profile), profile, options)
+        ends = time.monotonic() + (math.inf if options.deadline is None else options.deadline)
+        job = _Job(
+            messages,
+            _planned(messages, profile),
+            profile,
+            options,
+            lambda: time.monotonic() >= ends,
+        )
         clock = StageClock()
         if isinstance(options.token_counter, str):
             return job.told(job.run(orchestrator, options.max_tokens), clock)
@@ -191,12 +202,13 @@ def _plan_by_callers_counter(
 
 @dataclass(frozen=True)
 class _Job:
-    """One list to plan: the messages, their form for planning, whose rules, with which options."""
+    """One list to plan: the messages, their form for planning, whose rules, options, time left."""
 
     messages: Sequence[BaseMessage]
     planned: list[PlanDict]
     profile: str
     options: PlanOptions
+    expired: Callable[[], bool]
 
     def run(self, orchestrator: ContextOrchestrator, max_tokens: int) -> Outcome:
         options = self.options
@@ -208,6 +220,7 @@ class _Job:
             output_reserve=options.reserve_tokens or None,
             policy=options.policy,
             budget=TokenBudget(max_tokens=max_tokens),
+            expired=self.expired,
             learn=not options.watch.looks_only,
         )
         out = write_back(self.messages, self.planned, result.placements)

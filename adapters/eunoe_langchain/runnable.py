@@ -94,6 +94,8 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         entity_extractor: finds names for what "it" may stand for, as ``SpacyExtractor`` does.
         stance_judge: says which messages contradict each other, for ``lethe``.
         structure_timeout: seconds that a request waits for either.
+        deadline: seconds after which scoring is given up and the newest turns are sent instead, as
+            valid as ever; the report says so. None waits.
     """
 
     max_tokens: int = Field(gt=0)
@@ -117,6 +119,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     entity_extractor: Any = None
     stance_judge: Any = None
     structure_timeout: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    deadline: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
@@ -303,6 +306,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             "reasoning": self.reasoning,
             "settings": self.settings,
             "models": models_of(self),
+            "deadline": self.deadline,
             "watch": PlanWatch(thread=thread_name(), observer=self.observer),
         }
         return PlanOptions(**{**given, **changes})

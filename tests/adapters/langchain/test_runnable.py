@@ -25,7 +25,7 @@ from eunoe_langchain import (
     optimize_messages,
     to_messages,
 )
-from langchain_lists import ai, human, long_history, places, result, same_objects, system
+from langchain_lists import ai, human, long_history, places, problems, result, same_objects, system
 
 TooLong = getattr(
     langchain_core.exceptions, "ContextOverflowError", ValueError
@@ -339,3 +339,24 @@ def test_a_fault_of_ours_lets_the_chat_go_on_and_says_so(caplog):
     assert same_objects(TIGHT.invoke(chat), chat)
     assert "unchanged" in caplog.text
     assert "TypeError" in TIGHT.explain(chat).warnings[0]
+
+
+@pytest.mark.parametrize("token_counter", ["approximate", len])
+def test_a_deadline_that_is_over_sends_the_newest_turns_and_says_so(token_counter):
+    chat = [human("the door code is 4711"), ai("noted")]
+    for k in range(40):
+        chat += [human(f"note {k} " + "word " * 30), ai("ok")]
+    chat.append(human("what is the door code?"))
+    budget = 20 if token_counter is len else 300
+    fields = {"max_tokens": budget, "token_counter": token_counter, "policy": "relevance"}
+    report = HistoryOptimizer(deadline=0, **fields).explain(chat)
+    assert "deadline passed" in report.warnings[0]
+    sent = HistoryOptimizer(deadline=0, **fields).invoke(chat)
+    assert sent[-1] is chat[-1]
+    assert problems(sent) == []
+    assert chat[0] not in sent
+    in_time = HistoryOptimizer(deadline=60, **fields)
+    assert "deadline" not in str(in_time.explain(chat).warnings)
+    assert in_time.invoke(chat)[0] is chat[0]
+    with pytest.raises(ValueError, match="deadline"):
+        HistoryOptimizer(max_tokens=10, deadline=-1)
