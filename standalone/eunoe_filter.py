@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 212 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 7a17752fe7558400e5dc91860bf1432175a4761f54d35903649d0e1de6a2f3b8
+# sources sha256 3a2fe225ffe91f1b4457bc07154ef00bad0d39d72c499f6f5af36eba8223fa35
 
 from __future__ import annotations
 
@@ -21557,11 +21557,36 @@ def plan_spans(chat: PresetChat, wave: FloatColumn, reason: str) -> PresetPlan |
         count = chat.turns if chat.turns < 2 else chat.fallback_turns
         chosen = newest_turns(chat, count)
         reason = "nothing stands out: recency fallback"
+        certificate = None
     else:
         chosen = fill_spans(chat, wave, spans)
+        certificate = certify_spans(chat, wave, chosen)
     if not chosen:
         return None
-    return PresetPlan(chosen=tuple(sorted(chosen)), values=values, reason=reason)
+    return PresetPlan(
+        chosen=tuple(sorted(chosen)), values=values, reason=reason, certificate=certificate
+    )
+
+
+def certify_spans(chat: PresetChat, wave: FloatColumn, chosen: Sequence[int]) -> Certificate:
+    """How much of the gain that a budget could hold was chosen.
+
+    The gain of a turn is that of its wave, ``z - 0.6``; of a turn sent in part, as much of it as of
+    its tokens. A span that holds a weak turn loses by it.
+    """
+    gains = gain_wave(wave)
+    turn, cost = chat.turn_of_atom, chat.cost.astype(np.float64)
+    whole = np.bincount(turn[chat.open], cost[chat.open], minlength=chat.turns)
+    taken = np.bincount(turn[chosen], cost[chosen], minlength=chat.turns)
+    open_turns = whole > 0.0
+    share = taken[open_turns] / whole[open_turns]
+    worth = (gains > 0.0) & open_turns
+    bound = (
+        fractional_fill(gains[worth], whole[worth].astype(np.float64), chat.room)
+        if worth.any()
+        else 0.0
+    )
+    return certify(max(0.0, float((gains[open_turns] * share).sum())), bound)
 
 
 def newest_turns(chat: PresetChat, count: int) -> list[int]:

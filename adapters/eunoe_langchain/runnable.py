@@ -61,8 +61,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         tools: what the model is bound to (``model.bind_tools``): the schemas take room, too. An
             agent tells its middleware of them; a chain and a hook know only what stands here.
         on_overflow: what to do when system messages and the current turn alone are too large:
-            ``raise`` a ``BudgetError``, ``truncate`` the largest texts with a marker, or ``keep``
-            them and go over.
+            ``raise`` a ``BudgetError``, ``truncate`` the largest texts with a marker, ``keep`` all.
         token_counter: ``approximate`` (four characters a token, as in LangChain), ``exact`` (the
             model's tokenizer where it is on this machine, else a close estimate), the name of a
             tokenizer's family such as ``o200k``, a chat model, or a function of one message or of a
@@ -94,8 +93,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         entity_extractor: finds names for what "it" may stand for, as ``SpacyExtractor`` does.
         stance_judge: says which messages contradict each other, for ``lethe``.
         structure_timeout: seconds that a request waits for either.
-        deadline: seconds after which scoring is given up and the newest turns are sent instead, as
-            valid as ever; the report says so. None waits.
+        deadline: seconds for scoring; then the newest turns are sent, and the report says so.
     """
 
     max_tokens: int = Field(gt=0)

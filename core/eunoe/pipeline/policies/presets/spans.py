@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from eunoe.domain.report import Certificate
 from eunoe.pipeline.policies.presets.chat import FloatColumn, PresetChat, PresetPlan
-from eunoe.stages.structure.waveform import standing_spans
+from eunoe.stages.selection.certificate import certify, fractional_fill
+from eunoe.stages.structure.waveform import gain_wave, standing_spans
 
 SPAN_SILENCE = 1e-9
 
@@ -33,11 +37,36 @@ def plan_spans(chat: PresetChat, wave: FloatColumn, reason: str) -> PresetPlan |
         count = chat.turns if chat.turns < 2 else chat.fallback_turns
         chosen = newest_turns(chat, count)
         reason = "nothing stands out: recency fallback"
+        certificate = None
     else:
         chosen = fill_spans(chat, wave, spans)
+        certificate = certify_spans(chat, wave, chosen)
     if not chosen:
         return None
-    return PresetPlan(chosen=tuple(sorted(chosen)), values=values, reason=reason)
+    return PresetPlan(
+        chosen=tuple(sorted(chosen)), values=values, reason=reason, certificate=certificate
+    )
+
+
+def certify_spans(chat: PresetChat, wave: FloatColumn, chosen: Sequence[int]) -> Certificate:
+    """How much of the gain that a budget could hold was chosen.
+
+    The gain of a turn is that of its wave, ``z - 0.6``; of a turn sent in part, as much of it as of
+    its tokens. A span that holds a weak turn loses by it.
+    """
+    gains = gain_wave(wave)
+    turn, cost = chat.turn_of_atom, chat.cost.astype(np.float64)
+    whole = np.bincount(turn[chat.open], cost[chat.open], minlength=chat.turns)
+    taken = np.bincount(turn[chosen], cost[chosen], minlength=chat.turns)
+    open_turns = whole > 0.0
+    share = taken[open_turns] / whole[open_turns]
+    worth = (gains > 0.0) & open_turns
+    bound = (
+        fractional_fill(gains[worth], whole[worth].astype(np.float64), chat.room)
+        if worth.any()
+        else 0.0
+    )
+    return certify(max(0.0, float((gains[open_turns] * share).sum())), bound)
 
 
 def newest_turns(chat: PresetChat, count: int) -> list[int]:

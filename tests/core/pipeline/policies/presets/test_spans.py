@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given, strategies
 
 from eunoe.pipeline.policies.presets.spans import (
+    certify_spans,
     fill_spans,
     newest_turns,
     plan_spans,
     run_that_fits,
 )
+from eunoe.stages.structure.waveform import gain_wave
 from preset_chats import asked, preset_chat, talk
 
 
@@ -85,3 +87,43 @@ def test_fewer_than_two_turns_go_through():
     plan = plan_spans(preset_chat(talk("a", "b"), "x"), np.array([1.0]), "spans")
     assert plan is not None
     assert plan.chosen == (0, 1)
+
+
+def test_a_certificate_by_hand():
+    chat = preset_chat(asked(*"abcdef"), "x", room=2)
+    gains = gain_wave(WAVE)  # 0.9 and 0.8 stand out, 0.5 hardly does
+    best = float(gains[2] + gains[4])
+    certificate = certify_spans(chat, WAVE, [2, 4])
+    assert (certificate.value, certificate.upper_bound) == pytest.approx((best, best))
+    split = certify_spans(chat, WAVE, [1, 2])
+    assert split.ratio == pytest.approx(float(gains[1] + gains[2]) / best)
+    assert certify_spans(chat, WAVE, []).ratio == 0.0
+
+
+@given(
+    strategies.lists(strategies.floats(0, 1), min_size=2, max_size=8),
+    strategies.integers(1, 20),
+    strategies.data(),
+)
+def test_no_choice_within_the_room_beats_the_bound(values, room, data):
+    size = len(values)
+    cost = data.draw(strategies.lists(strategies.integers(1, 5), min_size=size, max_size=size))
+    chat = preset_chat(asked(*(f"word{i}" for i in range(size))), "x", room=room, cost=cost)
+    chosen = data.draw(strategies.lists(strategies.integers(0, size - 1), unique=True))
+    if sum(cost[k] for k in chosen) > room:
+        return
+    certificate = certify_spans(chat, np.array(values), chosen)
+    gain = float(gain_wave(np.array(values))[chosen].sum())
+    assert gain <= certificate.upper_bound + 1e-9
+    assert 0.0 <= certificate.ratio <= 1.0
+
+
+def test_spans_have_a_certificate_and_a_fallback_has_none():
+    wave = np.array([0.0, 0.0, 0.9, 0.8, 0.0, 0.0])
+    found = plan_spans(preset_chat(asked(*"abcdef"), "x", room=9), wave, "spans")
+    assert found is not None
+    assert found.certificate is not None
+    assert 0.5 < found.certificate.ratio <= 1.0
+    fallback = plan_spans(preset_chat(asked(*"abcdef"), "x", room=9), np.zeros(6), "spans")
+    assert fallback is not None
+    assert fallback.certificate is None
