@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 212 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 3a2fe225ffe91f1b4457bc07154ef00bad0d39d72c499f6f5af36eba8223fa35
+# sources sha256 ad81c0b16940bbe9e01a7a88dcb17d94921dd7f3c38f45e7cc2e0b510a3b70ff
 
 from __future__ import annotations
 
@@ -1780,6 +1780,11 @@ class OpinionMemory(Generic[Opinion]):
                     return None
                 self._keep(key, found)
             return found[0]
+
+    def get_all(self, keys: Sequence[Hashable]) -> list[Opinion | None]:
+        """The value of each of many keys."""
+        young = self._young
+        return [held[0] if (held := young.get(key)) is not None else self.get(key) for key in keys]
 
     def put(self, key: Hashable, value: Opinion, size: int) -> None:
         """Remember a value; the one that was first stays."""
@@ -11002,16 +11007,12 @@ class LineTokenizer:
         """Tokens of the text."""
         if len(text) > self._whole.source.longest_piece:
             return self._whole.count(text)
-        known, total = self._known, 0
-        missing: list[str] = []
-        for line in split_lines(text):
-            tokens = known.get(line)
-            if tokens is None:
-                missing.append(line)
-            else:
-                total += tokens
+        lines = split_lines(text)
+        known = self._known.get_all(lines)
+        total = sum([tokens for tokens in known if tokens is not None])
+        missing = [line for line, tokens in zip(lines, known, strict=True) if tokens is None]
         for line, tokens in zip(missing, self._whole.count_batch(missing), strict=True):
-            known.put(line, tokens, len(line) + _LINE_OVERHEAD_BYTES)
+            self._known.put(line, tokens, len(line) + _LINE_OVERHEAD_BYTES)
             total += tokens
         return total
 
@@ -11036,8 +11037,12 @@ def split_lines(text: str) -> list[str]:
 
     Joined they are the text.
     """
-    lines = _NEXT_LINE.split(text)
-    return [*(f"{line}\n" for line in lines[:-1]), lines[-1]]
+    lines = text.split("\n")
+    heads = {line[:1] for line in lines[1:]}
+    if "" in heads or "/" in heads or any(map(str.isspace, heads)):
+        lines = _NEXT_LINE.split(text)
+    last = lines.pop()
+    return [*[f"{line}\n" for line in lines], last]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -18482,7 +18487,8 @@ def quotation_of(
         return "", 0
     places = [atom.first for atom in atoms]
     block = block_of_messages(spoken, in_order=places == sorted(places))
-    return block, BLOCK_TOKENS + sum([q.most_tokens for q in quoted]) + block.count("\\")
+    defused = block.count("\\") if "\\" in block else 0  # to look is far quicker than to count
+    return block, BLOCK_TOKENS + sum([q.most_tokens for q in quoted]) + defused
 
 
 def _quoted_message(request: Request, turn: int, i: int, gists: Mapping[int, str]) -> QuotedMessage:

@@ -34,16 +34,12 @@ class LineTokenizer:
         """Tokens of the text."""
         if len(text) > self._whole.source.longest_piece:
             return self._whole.count(text)
-        known, total = self._known, 0
-        missing: list[str] = []
-        for line in split_lines(text):
-            tokens = known.get(line)
-            if tokens is None:
-                missing.append(line)
-            else:
-                total += tokens
+        lines = split_lines(text)
+        known = self._known.get_all(lines)
+        total = sum([tokens for tokens in known if tokens is not None])
+        missing = [line for line, tokens in zip(lines, known, strict=True) if tokens is None]
         for line, tokens in zip(missing, self._whole.count_batch(missing), strict=True):
-            known.put(line, tokens, len(line) + _LINE_OVERHEAD_BYTES)
+            self._known.put(line, tokens, len(line) + _LINE_OVERHEAD_BYTES)
             total += tokens
         return total
 
@@ -68,5 +64,9 @@ def split_lines(text: str) -> list[str]:
 
     Joined they are the text.
     """
-    lines = _NEXT_LINE.split(text)
-    return [*(f"{line}\n" for line in lines[:-1]), lines[-1]]
+    lines = text.split("\n")
+    heads = {line[:1] for line in lines[1:]}
+    if "" in heads or "/" in heads or any(map(str.isspace, heads)):
+        lines = _NEXT_LINE.split(text)
+    last = lines.pop()
+    return [*[f"{line}\n" for line in lines], last]

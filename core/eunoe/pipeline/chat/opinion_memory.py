@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Generic, TypeVar
 
 Opinion = TypeVar("Opinion")
@@ -38,6 +38,11 @@ class OpinionMemory(Generic[Opinion]):
                     return None
                 self._keep(key, found)
             return found[0]
+
+    def get_all(self, keys: Sequence[Hashable]) -> list[Opinion | None]:
+        """The value of each of many keys."""
+        young = self._young
+        return [held[0] if (held := young.get(key)) is not None else self.get(key) for key in keys]
 
     def put(self, key: Hashable, value: Opinion, size: int) -> None:
         """Remember a value; the one that was first stays."""

@@ -53,7 +53,8 @@ def quotation_of(
         return "", 0
     places = [atom.first for atom in atoms]
     block = block_of_messages(spoken, in_order=places == sorted(places))
-    return block, BLOCK_TOKENS + sum([q.most_tokens for q in quoted]) + block.count("\\")
+    defused = block.count("\\") if "\\" in block else 0  # to look is far quicker than to count
+    return block, BLOCK_TOKENS + sum([q.most_tokens for q in quoted]) + defused
 
 
 def _quoted_message(request: Request, turn: int, i: int, gists: Mapping[int, str]) -> QuotedMessage:

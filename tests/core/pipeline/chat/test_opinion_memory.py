@@ -19,6 +19,16 @@ def test_it_is_bounded_and_never_wrong(steps, bound):
         assert len(memory._young) + len(memory._old) <= bound + 2
 
 
+@given(steps=steps)
+def test_many_at_once_are_what_they_are_one_by_one(steps):
+    memory: OpinionMemory[int] = OpinionMemory(8)
+    for write, key in steps:
+        if write:
+            memory.put(key, key * key, 1)
+        keys = [key, key + 1, key]
+        assert memory.get_all(keys) == [memory.get(k) for k in keys]
+
+
 def test_what_is_used_stays():
     memory: OpinionMemory[int] = OpinionMemory(8)
     memory.put("used", 1, 1)
