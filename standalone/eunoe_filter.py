@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 212 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 ad81c0b16940bbe9e01a7a88dcb17d94921dd7f3c38f45e7cc2e0b510a3b70ff
+# sources sha256 8201c65b58f5da15426257b423ccb7ca2cd962ffaffd69be6ffac69664476c9f
 
 from __future__ import annotations
 
@@ -4202,43 +4202,33 @@ class ChatMemory(Generic[GrownState]):
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.chat.growing_column: A column of whole numbers beside a growing list.
 
-_FEW = 8
-
-
 class GrowingColumn:
-    """A column of whole numbers that grows at its end, doubling its room."""
+    """A column of whole numbers that grows at its end; an array for numpy is made when asked for.
+
+    A request looks at a few of the columns of its chat, all of which grow at each turn.
+    """
 
     def __init__(self, values: Sequence[int] = ()) -> None:
-        self._values = np.zeros(64, dtype=np.int64)
-        self._size = 0
-        self.extend(values)
+        self._values = array("q", values)
+        self._shown = np.zeros(0, dtype=np.int64)
 
     def extend(self, values: Sequence[int]) -> None:
         """Append some values."""
-        size, needed = self._size, self._size + len(values)
-        if needed > len(self._values):
-            grown = np.zeros(max(needed, 2 * len(self._values)), dtype=np.int64)
-            grown[:size] = self._values[:size]
-            self._values = grown
-        if len(values) <= _FEW:  # sooner done one by one than made an array
-            for value in values:
-                self._values[size] = value
-                size += 1
-        else:
-            self._values[size:needed] = values
-        self._size = needed
+        self._values.extend(values)
 
     def add_up(self, values: Sequence[int]) -> None:
         """Append the running sum: the last value and what is added to it."""
-        total = self._values.item(self._size - 1)
-        self.extend([total := total + value for value in values])
+        total = self._values[-1]
+        self._values.extend([total := total + value for value in values])
 
     def view(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Shape (n,); not to be written to."""
-        return self._values[: self._size]
+        if len(self._shown) != len(self._values):
+            self._shown = np.frombuffer(self._values, np.int64).copy()
+        return self._shown
 
     def __len__(self) -> int:
-        return self._size
+        return len(self._values)
 
 
 # --------------------------------------------------------------------------------------------------
