@@ -70,7 +70,7 @@ class TermPostings:
         self._ends = array("i")
         self._fresh = array("i")
         self._sorted = np.zeros(0, dtype=np.int32)
-        self._starts = np.zeros(1, dtype=np.int64)
+        self._starts = [0]
         self._later: dict[int, list[int]] = {}
         self._placed = 0
         self._summed = np.zeros(0)
@@ -113,15 +113,15 @@ class TermPostings:
     def rare(self, terms: Sequence[str], most: int) -> list[str]:
         """Those of some terms (no labels) that 2 to `most` of all messages hold, in order."""
         self._sort_places()
-        later, size = self._later, self._starts.size
+        later, starts, sorted_terms = self._later, self._starts, len(self._starts) - 1
         rare: list[str] = []
         for term in dict.fromkeys(terms):
             number = self._numbers.get(term)
             if number is None:
                 continue
             many = len(later[number]) if number in later else 0
-            if number + 1 < size:
-                many += self._starts.item(number + 1) - self._starts.item(number)
+            if number < sorted_terms:
+                many += starts[number + 1] - starts[number]
             if 2 <= many <= most:
                 rare.append(term)
         return rare
@@ -174,18 +174,24 @@ class TermPostings:
 
     def _places(self, numbers: Sequence[int]) -> NDArray[np.int32]:
         """Places of the postings of some terms, ascending; sorted places are at hand."""
-        places = np.concatenate([_NO_PLACES, *map(self._places_of, numbers)])
+        later = [place for n in numbers if n in self._later for place in self._later[n]]
+        beside = np.array(later, dtype=np.int32)
+        places = np.concatenate([beside, *map(self._sorted_places_of, numbers)])
         places.sort()
         return places
 
     def _places_of(self, number: int) -> NDArray[np.int32]:
         """Places of the postings of one term, ascending; sorted places are at hand."""
-        starts, places = self._starts, _NO_PLACES
-        if number + 1 < starts.size:
-            places = self._sorted[starts.item(number) : starts.item(number + 1)]
+        places = self._sorted_places_of(number)
         if number not in self._later:
             return places
         return np.concatenate([places, np.array(self._later[number], dtype=np.int32)])
+
+    def _sorted_places_of(self, number: int) -> NDArray[np.int32]:
+        starts = self._starts
+        if number + 1 < len(starts):
+            return self._sorted[starts[number] : starts[number + 1]]
+        return _NO_PLACES
 
     def _sort_places(self) -> None:
         """Sort the places by term; a few later ones are kept beside them."""
@@ -199,8 +205,7 @@ class TermPostings:
             terms, many = np.frombuffer(self._terms, np.int32), len(self._numbers)
             short = terms.astype(np.uint16) if many <= 1 << 16 else terms  # sooner sorted
             self._sorted = short.argsort(kind="stable").astype(np.int32)
-            self._starts = np.zeros(many + 1, dtype=np.int64)
-            self._starts[1:] = np.bincount(terms, minlength=many).cumsum()
+            self._starts = [0, *np.bincount(terms, minlength=many).cumsum().tolist()]
             self._later = {}
         self._placed = size
 
