@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 212 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 486c76ebe3c4bc90a836f2698d417605b8e06be47f422f8a354656a33751a6f0
+# sources sha256 99a07e28405f57e717bf4bb5b86ccd9c4f5801bf20f4368611f4146fc57292e0
 
 from __future__ import annotations
 
@@ -6992,6 +6992,8 @@ class Transcript(Grown):
         atom_of_message: which atom holds each message.
         beyond_talk: places of the messages that are no plain talk.
         atoms_before_turn: how many atoms stand before each turn.
+        answered: the question that was last asked of all of them, what words alone answer, and the
+            relevance lifted by cues.
         vectors: the embeddings that are known, by the name of what embeds.
         used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call.
         loose: places of the results that found no call, by id; ``open_calls``: places of the calls
@@ -7022,6 +7024,7 @@ class Transcript(Grown):
         self.atom_of_message = GrowingColumn()
         self.atoms_before_turn = GrowingColumn()
         self.index = RelevanceIndex()
+        self.answered: tuple[TextAnalysis, Relevance, NDArray[np.float64]] | None = None
         self.vectors: dict[str, VectorTable] = {}
         self.rows = TermRows()
         self.beyond_talk: list[int] = []
@@ -7050,7 +7053,7 @@ class Transcript(Grown):
 
     def grow(self, entries: Sequence[ContentEntry]) -> None:
         """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
-        self.whole = False
+        self.whole, self.answered = False, None
         start, first_turn = len(self.entries), len(self.turns)
         self.note_entries(entries)
         messages = self.messages[start:]
@@ -9912,6 +9915,11 @@ class Advice:
     labels: NDArray[np.float64] | None = None
     ahead: NDArray[np.float64] | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether words alone decide."""
+        return self.likeness is None and self.labels is None and self.ahead is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19727,19 +19735,37 @@ def score_history(request: Request) -> Scored:
     index = request.transcript.indexed(request.expired)
     advice = request.advisers.ask(request.transcript, question, request.expired, request.chat)
     request.notes.extend(advice.warnings)
-    answer = index.relevance(
-        query,
-        upto=size,
-        likeness=advice.likeness,
-        labels=advice.labels,
-        ahead=advice.ahead,
-    )
-    if request.strategies.scorer is not None:
-        lifted = score_by_strategy(request, request.strategies.scorer, query, advice)
+    scorer, names_of = request.strategies.scorer, request.namer
+    if advice.says_nothing and scorer is None and names_of is None:
+        answer, lifted = _found_by_words(request.transcript, index, query)
     else:
-        lifted = lift_by_cues(request.transcript, query, answer, answer.values, request.namer)
+        answer = index.relevance(
+            query,
+            upto=size,
+            likeness=advice.likeness,
+            labels=advice.labels,
+            ahead=advice.ahead,
+        )
+        if scorer is not None:
+            lifted = score_by_strategy(request, scorer, query, advice)
+        else:
+            lifted = lift_by_cues(request.transcript, query, answer, answer.values, names_of)
     values = adjust_by_settings(request, lifted)
     return Scored(weigh_by_flags(request, values), answer)
+
+
+def _found_by_words(
+    transcript: Transcript, index: RelevanceIndex, query: TextAnalysis
+) -> tuple[Relevance, NDArray[np.float64]]:
+    """What the index says, and the relevance lifted by cues.
+
+    Each step of a turn asks the same, so what was found last is remembered.
+    """
+    if transcript.answered is None or transcript.answered[0] != query:
+        answer = index.relevance(query, upto=len(transcript.entries))
+        lifted = lift_by_cues(transcript, query, answer, answer.values)
+        transcript.answered = query, answer, lifted
+    return transcript.answered[1:]
 
 
 def message_kinds(request: Request) -> NDArray[np.int8]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ask import ask, sent_by
-from eunoe import Fate
+from eunoe import ContextOrchestrator, Conversation, Fate, TokenBudget
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from judge import count_list, faults, said
 from strategies import PROFILE_NAMES, assistant, calling, image, part, result, user
 
@@ -198,3 +199,32 @@ def test_a_picture_in_what_was_recalled_takes_no_room_beside_a_running_turn():
     answer = ask([SYSTEM, seen, assistant("noted"), *talk, asked, *running], 1400)
     assert "had to make room for the running turn" in answer.report.recall_reason
     assert answer.report.decisions[1].fate is Fate.RECALLED
+
+
+def test_the_steps_of_a_turn_are_scored_once():
+    memory = PipelineMemory()
+    orchestrator = ContextOrchestrator(TokenBudget(700), memory=memory)
+
+    def sent(messages, by=orchestrator):
+        return by.process_sync(Conversation.from_openai_messages(messages)).report.to_dict()
+
+    asked = chat()
+    steps = [asked, [*asked, calling("a"), result("a")]]
+    scored = []
+    for messages in [*steps, [*steps[-1], assistant("7391"), user("!recall " + QUESTION)]]:
+        cold = ContextOrchestrator(TokenBudget(700), memory=PipelineMemory())
+        assert sent(messages) == sent(messages, cold)
+        (transcript,) = memory.chats._chats
+        scored.append(transcript.answered)
+    assert scored[0] is scored[1] is not None
+    assert scored[2][1].values.shape > scored[0][1].values.shape
+
+
+def test_another_question_at_the_same_place_is_scored_anew():
+    memory = PipelineMemory()
+    orchestrator = ContextOrchestrator(TokenBudget(700), memory=memory)
+    for question in ("!recall what is the gate code?", "!recall what of item 7?"):
+        given = Conversation.from_openai_messages([*chat()[:-1], user(question)])
+        cold = ContextOrchestrator(TokenBudget(700), memory=PipelineMemory())
+        warm = orchestrator.process_sync(given).report
+        assert warm.to_dict() == cold.process_sync(given).report.to_dict()

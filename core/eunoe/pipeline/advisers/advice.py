@@ -43,6 +43,11 @@ class Advice:
     ahead: NDArray[np.float64] | None = None
     warnings: tuple[str, ...] = ()
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether words alone decide."""
+        return self.likeness is None and self.labels is None and self.ahead is None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Advisers:

@@ -25,8 +25,10 @@ from eunoe.pipeline.chat.sent_windows import SentWindows
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.counting.message_cost import REPLY_PRIMING
 from eunoe.stages.quoting import QuotedMessage, is_quoted_in_part
+from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.live_values import ValueRows
+from eunoe.stages.scoring.profile import Relevance
 from eunoe.stages.scoring.term_rows import TermRows
 from eunoe.stages.scoring.vectors import VectorTable
 from eunoe.stages.structure.stance import Stance
@@ -49,6 +51,8 @@ class Transcript(Grown):
         atom_of_message: which atom holds each message.
         beyond_talk: places of the messages that are no plain talk.
         atoms_before_turn: how many atoms stand before each turn.
+        answered: the question that was last asked of all of them, what words alone answer, and the
+            relevance lifted by cues.
         vectors: the embeddings that are known, by the name of what embeds.
         used_ids: ids of all calls and results; ``repeated_ids`` were used by more than one call.
         loose: places of the results that found no call, by id; ``open_calls``: places of the calls
@@ -79,6 +83,7 @@ class Transcript(Grown):
         self.atom_of_message = GrowingColumn()
         self.atoms_before_turn = GrowingColumn()
         self.index = RelevanceIndex()
+        self.answered: tuple[TextAnalysis, Relevance, NDArray[np.float64]] | None = None
         self.vectors: dict[str, VectorTable] = {}
         self.rows = TermRows()
         self.beyond_talk: list[int] = []
@@ -107,7 +112,7 @@ class Transcript(Grown):
 
     def grow(self, entries: Sequence[ContentEntry]) -> None:
         """Append finished turns: ``entries`` begins where the transcript ends, with a new turn."""
-        self.whole = False
+        self.whole, self.answered = False, None
         start, first_turn = len(self.entries), len(self.turns)
         self.note_entries(entries)
         messages = self.messages[start:]

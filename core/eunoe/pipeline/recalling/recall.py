@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom, first_place
 from eunoe.domain.report import Certificate
+from eunoe.pipeline.chat.transcript import Transcript
 from eunoe.pipeline.recalling.atom_pools import AtomPool, pool_of
 from eunoe.pipeline.recalling.by_strategy import score_by_strategy, select_by_strategy
 from eunoe.pipeline.recalling.calling import select_for_calls
@@ -24,6 +25,8 @@ from eunoe.stages.scoring.adjusting import (
     share_within_turns,
     weigh_tool_flow,
 )
+from eunoe.stages.scoring.analysis import TextAnalysis
+from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.price import price_relevance
 from eunoe.stages.scoring.profile import Relevance
 from eunoe.stages.selection.certificate import critical_density, with_left_out
@@ -84,19 +87,37 @@ def score_history(request: Request) -> Scored:
     index = request.transcript.indexed(request.expired)
     advice = request.advisers.ask(request.transcript, question, request.expired, request.chat)
     request.notes.extend(advice.warnings)
-    answer = index.relevance(
-        query,
-        upto=size,
-        likeness=advice.likeness,
-        labels=advice.labels,
-        ahead=advice.ahead,
-    )
-    if request.strategies.scorer is not None:
-        lifted = score_by_strategy(request, request.strategies.scorer, query, advice)
+    scorer, names_of = request.strategies.scorer, request.namer
+    if advice.says_nothing and scorer is None and names_of is None:
+        answer, lifted = _found_by_words(request.transcript, index, query)
     else:
-        lifted = lift_by_cues(request.transcript, query, answer, answer.values, request.namer)
+        answer = index.relevance(
+            query,
+            upto=size,
+            likeness=advice.likeness,
+            labels=advice.labels,
+            ahead=advice.ahead,
+        )
+        if scorer is not None:
+            lifted = score_by_strategy(request, scorer, query, advice)
+        else:
+            lifted = lift_by_cues(request.transcript, query, answer, answer.values, names_of)
     values = adjust_by_settings(request, lifted)
     return Scored(weigh_by_flags(request, values), answer)
+
+
+def _found_by_words(
+    transcript: Transcript, index: RelevanceIndex, query: TextAnalysis
+) -> tuple[Relevance, NDArray[np.float64]]:
+    """What the index says, and the relevance lifted by cues.
+
+    Each step of a turn asks the same, so what was found last is remembered.
+    """
+    if transcript.answered is None or transcript.answered[0] != query:
+        answer = index.relevance(query, upto=len(transcript.entries))
+        lifted = lift_by_cues(transcript, query, answer, answer.values)
+        transcript.answered = query, answer, lifted
+    return transcript.answered[1:]
 
 
 def message_kinds(request: Request) -> NDArray[np.int8]:
