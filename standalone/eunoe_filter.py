@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 212 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 99a07e28405f57e717bf4bb5b86ccd9c4f5801bf20f4368611f4146fc57292e0
+# sources sha256 1db02da9a6956dd33e9681cb4776452d5667ab4d64454abc1c44bd717298b217
 
 from __future__ import annotations
 
@@ -19761,11 +19761,12 @@ def _found_by_words(
 
     Each step of a turn asks the same, so what was found last is remembered.
     """
-    if transcript.answered is None or transcript.answered[0] != query:
+    known = transcript.answered
+    if known is None or known[0] != query:
         answer = index.relevance(query, upto=len(transcript.entries))
-        lifted = lift_by_cues(transcript, query, answer, answer.values)
-        transcript.answered = query, answer, lifted
-    return transcript.answered[1:]
+        known = query, answer, lift_by_cues(transcript, query, answer, answer.values)
+        transcript.answered = known
+    return known[1:]
 
 
 def message_kinds(request: Request) -> NDArray[np.int8]:

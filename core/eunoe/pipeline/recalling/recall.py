@@ -113,11 +113,12 @@ def _found_by_words(
 
     Each step of a turn asks the same, so what was found last is remembered.
     """
-    if transcript.answered is None or transcript.answered[0] != query:
+    known = transcript.answered
+    if known is None or known[0] != query:
         answer = index.relevance(query, upto=len(transcript.entries))
-        lifted = lift_by_cues(transcript, query, answer, answer.values)
-        transcript.answered = query, answer, lifted
-    return transcript.answered[1:]
+        known = query, answer, lift_by_cues(transcript, query, answer, answer.values)
+        transcript.answered = known
+    return known[1:]
 
 
 def message_kinds(request: Request) -> NDArray[np.int8]:
