@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 212 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 1db02da9a6956dd33e9681cb4776452d5667ab4d64454abc1c44bd717298b217
+# Made of 217 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 367ef81dd5ac3d1a76aceffa20d0b8c897ab52f1803c7a14b6f12685f4ed12e0
 
 from __future__ import annotations
 
@@ -1743,6 +1743,12 @@ HAN_KANA_LETTERS = "\u3005\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U00
 """Chinese and Japanese."""
 HANGUL_LETTERS = "\uac00-\ud7af"
 """Korean, which has spaces, but glues particles to words, foreign ones too."""
+JOINING_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+    "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0971-\u0df3"
+    "\u0e30-\u0e4e\u0eb0-\u0ecd\u1000-\u103f\u1050-\u109f\u1780-\u17d3"
+)
+"""Marks inside words that are no letters themselves, with the letters between them."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -2026,6 +2032,85 @@ def flags_in_force(readings: Iterable[FlagReading]) -> Flags:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.asking: Does a text ask something, with a question mark or without, in whatever language?
+
+_ASK_CHARACTERS = 4_000
+_ASK_WORDS = 25
+_ASK_RUN = 120
+"""A question without a mark is short: so many words, or characters where words are not parted."""
+
+_ASK_MARK = re.compile("[?？؟⸮՞፧]|(?<=[\u0370-\u03ff])\\s?[;\u037e]")
+# Words are folded: no accents, "ł" is "l", "ı" is "i", "đ" is "d".
+_ASK_OPENERS = frozenset(
+    "what which who whom whose when where why how is are was were do does did can could would will "
+    "should has have had wer wen wem wessen wann wo wohin woher warum wie wieviel welche welcher "
+    "welches welchen welchem hast habt qui quand pourquoi comment combien quel quelle quels "
+    "quelles que quien quienes cual cuales cuando donde adonde como cuanto cuanta cuantos cuantas "
+    "quem qual quais onde quanto quanta quantos quantas quanti quante chi quale quali dove perche "
+    "wat wie waar wanneer waarom welke hoe hoeveel vad vem nar hur varfor vilken vilket vilka "
+    "hvad hvem hvor hvornar hvorfor hvilken hvilket hva hvordan "
+    "kto co gdzie kiedy dlaczego czemu jak jaki jaka jakie jakim jakiej ile czy ktory ktora ktore "
+    "komu kogo skad dokad kdo kde kdy proc jaky ktery ktera kolik kam odkud "
+    "mika mita missa mista mihin milloin kuka kenen keta miten miksi montako paljonko kuinka mitka "
+    "ki hol mikor hany mennyi miert hogyan melyik hova honnan cine unde cand cum "
+    "apa siapa kapan dimana berapa bagaimana mengapa kenapa hangi nerede nereye nereden nasil "
+    "кто что когда где почему как какой какая какое какие сколько куда откуда зачем чей чья кому "
+    "кого хто що де коли чому який яка яке скільки куди звідки чи "
+    "τι ποιος ποια ποιο ποιοι που ποτε πως γιατι ποσο ποσα ποσοι ποσες "
+    "ما ماذا متي اين كيف كم هل اي لماذا מה מי מתי איפה כמה למה איך האם איזה איזו".split()
+)
+# What asks behind a word of place or time, too: "in which", "bei wem", "na jakiej".
+_ASK_SECOND = frozenset(
+    "what which whom whose welche welcher welches welchen welchem wem wen quel quelle quels "
+    "quelles qual quais quale quali cual cuales quien welke vilken vilket hvilken hvilket "
+    "jakiej jakim jakich jakie jaki ktorej ktorym ktorego каком какой какую какие каких кого ком "
+    "чем котором якому якій якої".split()
+)
+# What asks wherever it stands in its language, and is no word of another.
+_ASK_ANYWHERE = frozenset("hangi nerede nereye nereden nasil kacta kacinci niye".split())
+# What asks at the end: "o dau", "tu nao".
+_ASK_LAST = frozenset("dau gi nao sao khong nhieu kac nerde neresi kimdi neydi".split())
+# Where the first word alone may be another ("var x = 1").
+_ASK_PAIRS = frozenset(
+    tuple(pair.split())
+    for pair in ("var ligger|var finns|var bor|var ar|var har|var star|var kan|di mana").split("|")
+)
+# Scripts that do without spaces, or whose question words stand anywhere.
+_ASK_SCRIPT = re.compile(
+    "什么|什麼|甚麼|谁|誰|哪|几[点號号个個天岁歲]|多少|怎么|怎麼|为什么|為什麼|何时|是否|[吗嗎呢]\\W*$"
+    "|(?:です|ます|した|ません)か[。\\s]*$|何[でがをの時人個]?|どこ|いつ|だれ|どれ|どの|いくら|いくつ"
+    "|[까니]\\W*$|나요|가요\\W*$|무엇|뭐|어디|언제|누구|누가|얼마|몇|어떤"
+    "|ไหม|อะไร|ที่ไหน|เมื่อไ|ใคร|เท่าไ|กี่|อย่างไร|ยังไง|หรือเปล่า|อันไหน"
+    "|क्या|कब|कहाँ|कहां|कौन|कैसे|क्यों|कितन|किस|কী|কখন|কোথায়|কে\\b|কত|என்ன|எங்கே|எப்போது|யார்|எத்தனை"
+)
+
+
+def is_question(body: str, folded: Sequence[str]) -> bool:
+    """Whether a text asks: by a question mark near its end, its first words, or a word in it.
+
+    Args:
+        body: The text.
+        folded: Its words, folded; of a long text the first few will do.
+    """
+    if folded and folded[0] in _ASK_OPENERS:
+        return True
+    if _ASK_MARK.search(body, max(0, len(body) - _ASK_CHARACTERS)) is not None:
+        return True
+    if len(folded) > 1 and (tuple(folded[:2]) in _ASK_PAIRS or _asks_behind_a_word(*folded[:2])):
+        return True
+    if len(body) <= _ASK_RUN and not body.isascii() and _ASK_SCRIPT.search(body):
+        return True
+    if not 0 < len(folded) <= _ASK_WORDS:
+        return False
+    return folded[-1] in _ASK_LAST or not _ASK_ANYWHERE.isdisjoint(folded)
+
+
+def _asks_behind_a_word(first: str, second: str) -> bool:
+    """Whether a word of place or time leads to one that asks."""
+    return len(first) < 5 and second in _ASK_SECOND
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.cues: Cues in a text: does it ask, of which type, and does it point back at what was said before?
 
 CUE_RECALL = 1
@@ -2051,9 +2136,15 @@ _CUE_RECALL_PATTERN = re.compile(
     r"|requests|messages)|so far|over time|"
     r"(?:first|original) (?:question|message|request)|"
     r"erinner\w*|vorhin|früher|letztes mal|rappel\w*|souviens|plus tôt|la dernière fois|"
-    r"recuerd\w*|la última vez|anterior\w*|lembr\w*|da última vez|ricord\w*|l'ultima volta)\b"
+    r"recuerd\w*|la última vez|anterior\w*|lembr\w*|da última vez|ricord\w*|l'ultima volta|"
+    r"herinner\w*|vorige keer|daarnet|zonet|minns du|tidigare|förra gången|husker du|tidligere|"
+    r"sidste gang|pamięta(?:sz|cie)|przypomnij\w*|wcześniej|poprzedni\w*|ostatnim razem|"
+    r"pamatuješ|připomeň|dříve|minule|muistatko|aiemmin|viimeksi|emlékszel|korábban|múltkor|"
+    r"hatırl[ıa]\w*|daha önce|geçen sefer|demin|lần trước|trước đây|hồi nãy|nhớ không|"
+    r"ingat|sebelumnya|terakhir kali|θυμάσαι|νωρίτερα|προηγουμένως)\b"
     r"|之前|上次|刚才|剛才|先前|以前|还记得|還記得|记得吗|前回|さっき|先ほど|覚えて|이전|지난번|아까|기억|"
-    r"помни\w*|раньше|ранее|прошлый раз|напомни|سابقا|تذكر|זוכר|קודם|पहले|याद|ก่อนหน้า|จำได้",
+    r"помни\w*|раньше|ранее|прошлый раз|напомни|пам'ята\w*|раніше|минулого разу|нагадай"
+    r"|سابقا|تذكر|ذكّ?رني|من قبل|المرة الماضية|זוכר|תזכיר|קודם|पहले|याद|ก่อนหน้า|จำได้|เมื่อกี้",
     re.IGNORECASE,
 )
 _CUE_HISTORY_PATTERN = re.compile(
@@ -2097,10 +2188,22 @@ _CUE_ASSISTANT_PATTERN = re.compile(
     r"|mostrato)|tu[aoe]i? (?:rispost|suggeriment|consigli|list|spiegazion|esempi)\w*"
     r"|(?:ты|вы) (?:\w+ ){0,2}?(?:сказал|говорил|упомянул|упоминал|предложил|посоветовал"
     r"|советовал|рекомендовал|порекомендовал|дал|написал|объяснил|показал|назвал|перечислил)\w*"
+    r"|(?:heb|had) je (?:me |mij |ons )?(?:\w+ ){0,4}?(?:gezegd|genoemd|aangeraden|aanbevolen"
+    r"|voorgesteld|gegeven|geschreven|uitgelegd|getoond)|had aangeraden"
+    r"|(?:rekommenderade|föreslog|sa|sade|nämnde|gav|skrev|anbefalede|foreslog|sagde) du"
+    r"|du (?:rekommenderade|föreslog|sa|sade|nämnde|gav|skrev|anbefalede|foreslog|sagde)"
+    r"|(?:polec|zaproponow|poradz|radz|wspomn|poda|napisa|powiedz)\w*(?:łeś|łaś)"
+    r"|(?:doporuč|navrh|poradi|zmíni|řek|da)\w*la? jsi|jsi (?:mi )?(?:\w+ )?(?:doporuč|navrh)\w*"
+    r"|(?:suosittelit|ehdotit|sanoit|mainitsit|annoit|kirjoitit)|(?:ajánlottál|javasoltál|mondtál)"
+    r"|(?:öner|söyle|tavsiye et|ver|yaz|bahset|anlat)\w*(?:din|dın|tin|tın|din mi|diğin|dığın)"
+    r"|bạn (?:đã |vừa )?(?:gợi ý|đề xuất|giới thiệu|khuyên|nói|kể|đưa)"
+    r"|(?:ти|ви) (?:\w+ ){0,2}?(?:сказа|казав|порад|радив|запропон|згад|написа|поясни|дав|назва)\w*"
     r"|(?:тво|ваш)\w* (?:ответ|совет|предложени|рекомендаци|спис|объяснени)\w*)\b"
     r"|[你您](?:之前|以前|刚才|剛才|刚刚|上次|先前|当时|曾).{0,6}?(?:说|說|推荐|推薦|建议|建議|提|告诉|告訴|给|給|写|寫|列)"
     r"|[你您](?:给|給|跟|向)?我?们?(?:说|說|推荐|推薦|建议|建議|提到|提|告诉|告訴|列出|写|寫)[过過的了]"
     r"|(?:言って|教えて|勧めて|すすめて|薦めて|提案して|挙げて|書いて)(?:くれた|くださった|下さった|いただいた)"
+    r"|نصحتني|نصحتنا|اقترحت|أوصيتني?|قلت لي|ذكرت لي|أعطيتني|המלצת|הצעת|אמרת|נתת לי|כתבת"
+    r"|(?:आपने|तुमने).{0,30}(?:सुझा|बताया|बताई|कहा|दिया|सलाह)|คุณ(?:เคย)?(?:แนะนำ|บอก|เสนอ|เขียน)"
     r"|(?:추천|제안|설명|말)해 ?(?:줬|주었|주셨|준)|알려 ?(?:줬|주었|주셨|준)",
     re.IGNORECASE,
 )
@@ -2143,7 +2246,13 @@ _CUE_WANTS_PATTERN = re.compile(
     r"|\b(?:dis|donne|montre|rappelle|lis)[- ]moi (?:le|la|les|l'|mon|ma|mes|ce|quel\w*|quand|où)"
     r"|\b(?:le|la|les) [\w-]+ que (?:nous avons|tu as|j'ai|vous avez|on a)\b"
     r"|\b(?:скажи|покажи|назови|перечисли|подскажи|дай)(?:те)? (?:мне )?\w+"
-    r"|告诉我|告訴我|列出|念给我|提醒我|问.{0,6}(?:哪|什么|谁|几|多少|是否)"
+    r"|\A\W*(?:podaj|powiedz|pokaż|wymień|přečti|řekni|ukaž|skaż|söyle|göster|listele|kerro|näytä"
+    r"|berätta|säg|fortæl|zeg|geef|toon|noem|diz|diga|mostra|dimmi|mostrami|elencami|ricordami"
+    r"|mondd|mutasd|beri ?tahu|tunjukkan|cho (?:tôi|mình|tớ|em|anh|chị) (?:biết|xem)"
+    r"|nhắc (?:tôi|mình)|πες μου|δείξε μου|розкажи|назви|покажи|скажи|أخبرني|اذكر لي|أعطني|قل لي"
+    r"|תגיד|תגידי|תראה לי|תן לי|बताओ|बताइए|बताएं)\b"
+    r"|\b(?:söyle|göster|söyler misin|hatırlat|yaz)\W*\Z|(?:बताओ|बताइए|बताएं|दिखाओ)\W*\Z"
+    r"|\A\W*(?:บอก|ขอดู|ขอทราบ)|告诉我|告訴我|列出|念给我|提醒我|问.{0,6}(?:哪|什么|谁|几|多少|是否)"
     r"|教えて|見せて|알려|보여 ?[주줘]",
     re.IGNORECASE,
 )
@@ -2158,30 +2267,28 @@ _CUE_PATTERNS = (
     (CUE_WANTS, _CUE_WANTS_PATTERN),
 )
 _CUE_JOINED = re.compile(r"\b(?:and|both|or|und|oder|et|ou|y|e|и)\b|&|和|と", re.IGNORECASE)
-_CUE_END_QUESTION = re.compile(r"[?？؟]")
 _CUE_KINDS = (
     ("when", re.compile(
         r"\b(?:when|what (?:date|day|month|year|time)|which (?:date|day|month|year)|how long ago|"
-        r"wann|quand|cuando|cuándo|quando)\b"
+        r"wann|quand|cuando|cuándo|quando|wanneer|kiedy|kdy|milloin|mikor|ne zaman|kaçta|när"
+        r"|hvornår|khi nào|bao giờ|πότε|коли|kapan)\b"
         r"|什么时候|何时|什麼時候|いつ|언제|когда|متى|מתי|कब|เมื่อไ", re.IGNORECASE)),
     ("how_many", re.compile(
         r"\b(?:how (?:many|much|long|often|old|far|big|tall)|what (?:is|was|are) the "
         r"(?:\w+ ){0,4}?(?:number|amount|total|average|count|price|cost|score|rate|percentage|age)|"
-        r"wie ?viele?|combien|cu[aá]nt[oa]s?|quant[oia]s?)\b"
+        r"wie ?viele?|combien|cu[aá]nt[oa]s?|quant[oia]s?|quante|hoeveel|ile|kolik|paljonko|montako"
+        r"|kaç|hur (?:många|mycket)|hvor (?:mange|meget)|bao nhiêu|mấy|πόσ\w+|скільки|berapa)\b"
         r"|多少|几个|幾|いくつ|いくら|몇|сколько|كم|כמה|कितन", re.IGNORECASE)),
     ("who", re.compile(
-        r"\b(?:who|whom|whose|wer|wen|qui|qui[eé]n|quem|chi)\b"
+        r"\b(?:who|whom|whose|wer|wen|wem|qui|qui[eé]n|quem|chi|kto|komu|kdo|kuka|kenen|vem|hvem"
+        r"|хто|ποι[οό]ς|siapa)\b"
         r"|谁|誰|누구|кто|कौन", re.IGNORECASE)),
     ("where", re.compile(
         r"\b(?:where|what (?:city|country|town|place|state)|"
-        r"which (?:cit|countr|town|place|state)\w*|wo|wohin|d[oó]nde|où|onde|dove)\b"
+        r"which (?:cit|countr|town|place|state)\w*|wo|wohin|d[oó]nde|où|onde|dove|waar|gdzie|dokąd"
+        r"|kde|missä|mistä|mihin|nere\w+|hvor|ở đâu|πού|де|куди|di ?mana)\b"
         r"|哪里|哪裡|どこ|어디|где|куда|أين|איפה|कहाँ", re.IGNORECASE)),
 )  # fmt: skip
-_CUE_OPENERS = frozenset(
-    "what which who whom whose when where why how is are was were do does did can could would will "
-    "should has have had wer wann wo warum wie welche qui quand pourquoi comment que quien cual "
-    "cuando donde como quem qual onde chi quale dove perche кто что когда где почему как".split()
-)
 
 
 def find_cues(asked: str) -> int:
@@ -2198,13 +2305,6 @@ def is_standing(body: str) -> bool:
     return _CUE_STANDING_PATTERN.search(body, 0, _CUE_CHARACTERS) is not None
 
 
-def is_question(body: str, folded: list[str]) -> bool:
-    """Whether a text asks: by its first word, or a question mark in its last 4,000 characters."""
-    if folded and folded[0] in _CUE_OPENERS:
-        return True
-    return _CUE_END_QUESTION.search(body, max(0, len(body) - _CUE_CHARACTERS)) is not None
-
-
 def names_one_first(asked: str) -> bool:
     """Whether two names in a question are not joined ("A and B", "both"): the first is subject."""
     return _CUE_JOINED.search(asked) is None
@@ -2216,6 +2316,34 @@ def question_type(asked: str) -> str:
         if pattern.search(asked):
             return kind
     return "other"
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.folding: One writing for what people write in several ways: width, case, accents, letters with strokes.
+
+# Letters that no decomposition takes apart, as people write them without the key for it, and the
+# vowel sign that Arabic writes as a letter of its own.
+_FOLD_LETTERS = str.maketrans(
+    {"đ": "d", "ł": "l", "ø": "o", "ı": "i", "æ": "ae", "œ": "oe", "ħ": "h", "ð": "d", "þ": "th",
+     "ŋ": "n", "ё": "е", "ґ": "г", "ى": "ي", "ـ": None, "ک": "ك", "ی": "ي"}
+)  # fmt: skip
+
+
+def fold_text(text: str) -> str:
+    """Fold width, case and accents; marks of Indic and Thai scripts stay."""
+    if text.isascii():
+        return text.lower()
+    text = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFD", text.translate(_FOLD_LETTERS))
+    kept = "".join(
+        c
+        for c in decomposed
+        if not ("\u0300" <= c <= "\u036f" or "\u0591" <= c <= "\u05c7" or "\u064b" <= c <= "\u065f")
+        or c == "\u0306"
+    )
+    return unicodedata.normalize("NFC", kept)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -2318,25 +2446,38 @@ WORD_TIME = frozenset(
     "semaine mois annee jour ayer hoy manana semana mes ano dia ontem hoje ieri oggi domani "
     "settimana mese anno вчера сегодня завтра неделю месяц год день".split()
 )
+# January to December, parted by bars.
+_WORD_MONTH_NAMES = """
+january jan januar janvier enero janeiro gennaio января январь januari ocak stycznia styczen
+styczniu ledna leden січня січень tammikuu tammikuuta tammikuussa يناير ינואר जनवरी |
+february feb februar fevrier febrero fevereiro febbraio февраля февраль februari subat
+lutego luty lutym unora лютого лютий helmikuu helmikuuta helmikuussa فبراير פברואר फरवरी |
+march mar marz mars marzo marco марта март maart mart marca marzec marcu brezna березня
+березень maaliskuu maaliskuuta maaliskuussa maret مارس מרץ मार्च |
+april apr avril abril aprile апреля апрель nisan kwietnia kwiecien kwietniu dubna квітня
+квітень huhtikuu huhtikuuta huhtikuussa ابريل אפריל अप्रैल |
+may mai mayo maio maggio мая май mei mayis maja maj maju kvetna травня травень toukokuu
+toukokuuta toukokuussa مايو מאי मई |
+june jun juni juin junio junho giugno июня июнь haziran czerwca czerwiec czerwcu cervna
+червня червень kesakuu kesakuuta kesakuussa يونيو יוני जून |
+july jul juli juillet julio julho luglio июля июль temmuz lipca lipiec lipcu cervence липня
+липень heinakuu heinakuuta heinakuussa يوليو יולי जुलाई |
+august aug aout agosto августа август augusti augustus agustos sierpnia sierpien sierpniu
+srpna серпня серпень elokuu elokuuta elokuussa agustus اغسطس אוגוסט अगस्त |
+september sep sept septembre septiembre setembro settembre сентября сентябрь eylul wrzesnia
+wrzesien wrzesniu zari вересня вересень syyskuu syyskuuta syyskuussa سبتمبر ספטמבר सितंबर |
+october oct oktober octobre octubre outubro ottobre октября октябрь ekim pazdziernika
+pazdziernik pazdzierniku rijna жовтня жовтень lokakuu lokakuuta lokakuussa اكتوبر אוקטובר
+अक्टूबर |
+november nov novembre noviembre novembro ноября ноябрь kasim listopada listopad listopadzie
+листопада листопад marraskuu marraskuuta marraskuussa نوفمبر נובמבר नवंबर |
+december dec dezember decembre diciembre dezembro dicembre декабря декабрь aralik grudnia
+grudzien grudniu prosince грудня грудень joulukuu joulukuuta joulukuussa desember ديسمبر
+דצמבר दिसंबर
+"""
 WORD_MONTHS = {
     name: number
-    for number, names in enumerate(
-        (
-            "january jan januar janvier enero janeiro gennaio января январь",
-            "february feb februar fevrier febrero fevereiro febbraio февраля февраль",
-            "march mar marz mars marzo marco марта март",
-            "april apr avril abril aprile апреля апрель",
-            "may mai mayo maio maggio мая май",
-            "june jun juni juin junio junho giugno июня июнь",
-            "july jul juli juillet julio julho luglio июля июль",
-            "august aug aout agosto августа август",
-            "september sep sept septembre septiembre setembro settembre сентября сентябрь",
-            "october oct oktober octobre octubre outubro ottobre октября октябрь",
-            "november nov novembre noviembre novembro ноября ноябрь",
-            "december dec dezember decembre diciembre dezembro dicembre декабря декабрь",
-        ),
-        start=1,
-    )
+    for number, names in enumerate(_WORD_MONTH_NAMES.split("|"), start=1)
     for name in names.split()
 }
 WORD_NUMERALS = frozenset(
@@ -2352,7 +2493,10 @@ WORD_SECOND = frozenset(
 )
 WORD_ANAPHORS = frozenset(
     "it that this them those these they he she him her its their such former latter "
-    "das dies es sie ce cela ca celui eso esto ese isso isto questo quello это этот эта эти".split()
+    "das dies es sie ce cela ca celui eso esto ese isso isto questo quello это этот эта эти "
+    "он она оно они его ее их им ней нем elle elles ils lui leur ella ellos ellas ele ela eles "
+    "elas loro er ihn ihm hij zij ze ona oni jego jej nich він вона воно вони його її onu bunu "
+    "هو هي ذلك هذا هذه הוא היא זה זאת".split()
 )
 WORD_PLACES = frozenset("at in from near city country town street home place visited".split())
 WORD_QUESTIONS = frozenset(
@@ -2362,7 +2506,7 @@ WORD_QUESTIONS = frozenset(
 )
 WORD_STANDING = frozenset("always never from remember prefer rather please".split())
 WORD_STOP_OF: dict[str, frozenset[str]] = {
-    language: frozenset(words.split()) for language, words in WORD_STOPS.items()
+    language: frozenset(map(fold_text, words.split())) for language, words in WORD_STOPS.items()
 }
 WORD_ANY_STOP = frozenset().union(*(WORD_STOP_OF[k] for k in ("en", "ru", "ar", "he", "hi")))
 WORD_LANGUAGES = ("de", "fr", "es", "pt", "it", "nl")
@@ -2383,35 +2527,39 @@ _STEM_INVARIANT = frozenset(
 
 # Every form stands for the first word of its group: inflection that no suffix rule can undo.
 _IRREGULAR_GROUPS = """
-buy bought | go went gone goes | make made | take took taken | get got gotten | give gave given
-| come came | see saw seen | know knew known | think thought | tell told | say said | find found
-| leave left | feel felt | bring brought | begin began begun | keep kept | hold held | write
-wrote written | stand stood | hear heard | mean meant | meet met | run ran | pay paid | sit sat
-| speak spoke spoken | lead led | grow grew grown | lose lost | fall fell fallen | send sent |
-build built | understand understood | draw drew drawn | break broke broken | spend spent | rise
-risen | drive drove driven | wear wore worn | choose chose chosen | eat ate eaten | sing sang
-sung | swim swam swum | fly flew flown | win won | teach taught | catch caught | sell sold |
-fight fought | throw threw thrown | forget forgot forgotten | sleep slept | ride rode ridden |
-drink drank drunk | steal stole stolen | hide hid hidden | shake shook shaken | bite bitten |
-freeze froze frozen | wake woke woken | feed fed | dig dug | hang hung | shoot shot | strike
-struck | stick stuck | swing swung | ring rang rung | sink sank sunk | lend lent | lay laid |
-lie lain | seek sought | deal dealt | dream dreamt | learn learnt | burn burnt | become became |
-overcome overcame | bear bore born borne | blow blew blown | show shown | do did done | tear
-tore torn | weave wove woven | forgive forgave forgiven | child children kid kids | man men |
-woman women | person people | foot feet | tooth teeth | mouse mice | goose geese | wife wives |
-knife knives | half halves | shelf shelves | wolf wolves | self selves | good better best | bad
-worse worst | mother mom mum mommy mama | father dad daddy papa | grandmother grandma granny |
-grandfather grandpa | photo photograph photographs picture pictures pic pics | television tv |
-bicycle bike bikes | favourite favorite fave favorites | colour color | centre center | theatre
-theater | programme program | grey gray | movie film | advice advise | analysis analyses |
-criterion criteria | schedule reschedule rescheduled | database databases db | authentication
-auth | repository repo repos | configuration config configs | application app apps | document
-doc docs | information info | laboratory lab labs | university uni | vacation holiday |
-refrigerator fridge | 1 one | 2 two | 3 three | 4 four | 5 five | 6 six | 7 seven | 8 eight | 9
-nine | 10 ten | 11 eleven | 12 twelve | january jan | february feb | march mar | april apr |
-june jun | july jul | august aug | september sep sept | october oct | november nov | december
-dec | monday mon | tuesday tue tues | wednesday wed | thursday thu thur thurs | friday fri |
-saturday | sunday
+buy bought | go went gone goes | make made | take took taken | get got gotten | give gave given |
+come came | see saw seen | know knew known | think thought | tell told | say said | find found |
+leave left | feel felt | bring brought | begin began begun | keep kept | hold held | write wrote
+written | stand stood | hear heard | mean meant | meet met | run ran | pay paid | sit sat | speak
+spoke spoken | lead led | grow grew grown | lose lost | fall fell fallen | send sent | build built
+| understand understood | draw drew drawn | break broke broken | spend spent | rise risen | drive
+drove driven | wear wore worn | choose chose chosen | eat ate eaten | sing sang sung | swim swam
+swum | fly flew flown | win won | teach taught | catch caught | sell sold | fight fought | throw
+threw thrown | forget forgot forgotten | sleep slept | ride rode ridden | drink drank drunk |
+steal stole stolen | hide hid hidden | shake shook shaken | bite bitten | freeze froze frozen |
+wake woke woken | feed fed | dig dug | hang hung | shoot shot | strike struck | stick stuck |
+swing swung | ring rang rung | sink sank sunk | lend lent | lay laid | lie lain | seek sought |
+deal dealt | dream dreamt | learn learnt | burn burnt | become became | overcome overcame | bear
+bore born borne | blow blew blown | show shown | do did done | tear tore torn | weave wove woven |
+forgive forgave forgiven | child children kid kids | man men | woman women | person people | foot
+feet | tooth teeth | mouse mice | goose geese | wife wives | knife knives | half halves | shelf
+shelves | wolf wolves | self selves | good better best | bad worse worst | mother mom mum mommy
+mama | father dad daddy papa | grandmother grandma granny | grandfather grandpa | photo photograph
+photographs picture pictures pic pics | television tv | bicycle bike bikes | favourite favorite
+fave favorites | colour color | centre center | theatre theater | programme program | grey gray |
+movie film | advice advise | analysis analyses | criterion criteria | schedule reschedule
+rescheduled | database databases db | authentication auth | repository repo repos | configuration
+config configs | application app apps | document doc docs | information info | laboratory lab labs
+| university uni | vacation holiday | refrigerator fridge | appointment appt | birthday bday |
+maximum max | minimum min | average avg | password pwd passwd | environment env | directory dir |
+parameter param params | message msg msgs | address addr | department dept | government govt |
+management mgmt | temperature temp | kilometer kilometre kilometres km kms | kilogram kilo kilos
+kg kgs | centimeter centimetre cm | millimeter millimetre mm | litre liter liters | postgresql
+postgres | javascript js | typescript ts | 1 one | 2 two | 3 three | 4 four | 5 five | 6 six | 7
+seven | 8 eight | 9 nine | 10 ten | 11 eleven | 12 twelve | january jan | february feb | march mar
+| april apr | june jun | july jul | august aug | september sep sept | october oct | november nov |
+december dec | monday mon | tuesday tue tues | wednesday wed | thursday thu thur thurs | friday
+fri | saturday | sunday
 """
 _IRREGULAR = {
     form: group.split()[0] for group in _IRREGULAR_GROUPS.split("|") for form in group.split()[1:]
@@ -2621,6 +2769,70 @@ def stem_light(word: str, language: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.script_stems: Light stems of words in other alphabets than the Latin one: what inflection adds is taken off.
+
+_STEM_ARABIC_HEADS = ("وال", "فال", "بال", "كال", "ولل", "لل", "ال")
+_STEM_ARABIC_TAILS = (
+    "تهما", "تها", "تهم", "تنا", "تين", "هما", "ها", "هم", "نا", "كم", "ات", "ان", "ون", "ين",
+    "ته", "تي", "تك", "يه", "ية", "ه", "ة", "ي", "ا",
+)  # fmt: skip
+_STEM_HEBREW_HEADS = "בלמשכ"
+_STEM_HEBREW_TAILS = ("יהם", "ותי", "ים", "ות", "תי", "ה", "י")
+_STEM_INDIC_TAILS = (
+    "ियों", "ियाँ", "ियां", "ाओं", "ुओं", "ाएँ", "ाएं", "ों", "ें", "ीं", "ओं", "ा", "ी", "े", "ो", "ि", "ु", "ू",
+)  # fmt: skip
+
+
+def stem_script(word: str) -> str:
+    """Stem of a folded word that is not of ASCII letters; others come back as they are."""
+    first = word[0]
+    if "\u0400" <= first <= "\u04ff":
+        return stem_light(word, "ru")
+    if "\u0621" <= first <= "\u064a":
+        return _stem_arabic(word)
+    if "\u05d0" <= first <= "\u05ea":
+        return _stem_hebrew(word)
+    if "\u0900" <= first <= "\u097f":
+        return _without_tail(word, _STEM_INDIC_TAILS, 2)
+    return word
+
+
+def _without_tail(word: str, tails: tuple[str, ...], least: int) -> str:
+    for tail in tails:
+        if word.endswith(tail) and len(word) - len(tail) >= least:
+            return word[: -len(tail)]
+    return word
+
+
+def _stem_arabic(word: str) -> str:
+    """Without "and", the article, a plural, a possessive.
+
+    Source of formula: the light stemmer of Larkey, Ballesteros and Connell (2002), tails extended
+    by those that stand behind a feminine ending.
+    """
+    for head in _STEM_ARABIC_HEADS:
+        if word.startswith(head) and len(word) - len(head) >= 3:
+            word = word[len(head) :]
+            break
+    else:
+        if word[0] == "و" and len(word) > 4:
+            word = word[1:]
+    return _without_tail(word, _STEM_ARABIC_TAILS, 3)
+
+
+def _stem_hebrew(word: str) -> str:
+    """Without "and", then the article or a letter of place, and a plural or feminine end.
+
+    Those letters begin words of their own, so that shorter words keep them.
+    """
+    if word[0] == "ו" and len(word) > 4:
+        word = word[1:]
+    if (word[0] == "ה" and len(word) > 3) or (word[0] in _STEM_HEBREW_HEADS and len(word) > 5):
+        word = word[1:]
+    return _without_tail(word, _STEM_HEBREW_TAILS, 3)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.word_memo: Memory of written words: what each contributes, made once.
 
 WORD_LONGEST = 80
@@ -2675,10 +2887,7 @@ class WordMemo(dict[str, WordEntry]):
 # --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.word_splitting: Where written words begin and end, in any script.
 
-_SPLIT_ANY = (
-    "\\w[\\w\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u097f\u0e30-\u0e4e]*"
-    "(?:['’.\\-_/\\\\:@+#&]+\\w[\\w\u0900-\u097f]*)*"
-)
+_SPLIT_ANY = rf"\w[\w{JOINING_MARKS}]*(?:['’.\-_/\\:@+#&]+\w[\w{JOINING_MARKS}]*)*"
 _SPLIT_PATTERN = re.compile(_SPLIT_ANY)
 _SPLIT_PATTERN_ASCII = re.compile(r"[A-Za-z0-9_]++(?:['.\-/\\:@+#&]++[A-Za-z0-9_]++)*+")
 _SPLIT_HAN_KANA = re.compile(f"[{HAN_KANA_LETTERS}]")
@@ -2705,7 +2914,8 @@ def split_words(text: str) -> list[str]:
 _WORD_NGRAM_RUN = re.compile(
     f"([{ABUGIDA_LETTERS}]+)|([{HAN_KANA_LETTERS}]+)|([{HANGUL_LETTERS}]+)"
 )
-_WORD_PARTS = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
+_WORD_PARTS = re.compile(rf"(?:[^\W\d_]|(?!\d)[{JOINING_MARKS}])++|\d+(?:[.,]\d+)*")
+_WORD_LETTERS = re.compile(rf"(?:[^\W\d_]|(?!\d)[{JOINING_MARKS}])++")
 _WORD_PARTS_SMALL = re.compile(r"[a-z]++|[0-9]++(?:[.,][0-9]++)*+")
 _WORD_CAMEL = re.compile(
     r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
@@ -2738,29 +2948,12 @@ def _word_fixed_marks() -> dict[str, int]:
     ):
         for word in table:
             marks[word] = marks.get(word, 0) | mark
-    for month in ("march", "mars"):
+    for month in ("march", "mars", "mart", "maja", "marca"):
         marks[month] &= ~MARK_TIME
     return marks
 
 
 _WORD_FIXED_MARKS = _word_fixed_marks()
-
-
-def fold_text(text: str) -> str:
-    """Fold width, case and accents; marks of Indic and Thai scripts stay."""
-    if text.isascii():
-        return text.lower()
-    text = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-    if text.isascii():
-        return text
-    decomposed = unicodedata.normalize("NFD", text)
-    kept = "".join(
-        c
-        for c in decomposed
-        if not ("\u0300" <= c <= "\u036f" or "\u0591" <= c <= "\u05c7" or "\u064b" <= c <= "\u065f")
-        or c == "\u0306"
-    )
-    return unicodedata.normalize("NFC", kept)
 
 
 def _word_ngrams(run: str, smallest: int, largest: int) -> list[str]:
@@ -2802,13 +2995,7 @@ def _word_simple_term(folded: str) -> str:
         return ""
     if folded.isascii():
         return stem_english(folded) if folded.isalpha() else folded[:WORD_LONGEST]
-    if "\u0400" <= folded[0] <= "\u04ff":
-        return stem_light(folded, "ru")
-    if "\u0621" <= folded[0] <= "\u064a" and len(folded) > 4 and folded.startswith("ال"):
-        return folded[2:]
-    if "\u05d0" <= folded[0] <= "\u05ea" and len(folded) > 4 and folded[0] in "הבלומשכ":
-        return folded[1:]
-    return folded[:WORD_LONGEST]
+    return stem_script(folded)[:WORD_LONGEST]
 
 
 def _word_piece_terms(piece: str) -> Sequence[str]:
@@ -2900,7 +3087,7 @@ def _word_make(word: str) -> WordEntry:
     if not folded.isascii() and _WORD_NGRAM_RUN.search(folded):
         return _word_script_terms(folded), marks, folded
     hump = (_WORD_HUMP_ASCII if word.isascii() else _WORD_CAMEL).search(word) is not None
-    if word.isdigit() or (not hump and (plain or word.isalpha() or folded.isalpha())):
+    if word.isdigit() or (not hump and (plain or _WORD_LETTERS.fullmatch(folded))):
         term = _word_simple_term(folded)
         return (term,) if term else (), marks, folded
     terms, identifier = _word_compound(word, folded)
@@ -2942,6 +3129,12 @@ def guess_language(folded: list[str]) -> str:
         if hits >= 2 and hits > best:
             best, language = hits, candidate
     return language
+
+
+def speaks_english(text: str) -> bool:
+    """Whether a text has English stop words, and no language has more of its own."""
+    folded = [word for _, _, word in look_up_words(split_words(text))]
+    return not WORD_STOP_OF["en"].isdisjoint(folded) and guess_language(folded) == "en"
 
 
 @lru_cache(maxsize=20_000)
@@ -3059,6 +3252,17 @@ def find_dates(text: str, *, months: bool = True) -> tuple[CalendarDate, ...]:
 def has_date(text: str, *, months: bool = True) -> bool:
     """Whether `find_dates` finds any; a year that stands alone is one, or part of one."""
     return _DATE_LONE_YEAR.search(text) is not None or bool(find_dates(text, months=months))
+
+
+def numeric_forms(value: CalendarDate) -> tuple[str, ...]:
+    """How a day of a month stands in words of digits: "-05-03", "3.5.", "5/3/", the year apart."""
+    _, month, day = value
+    if not month or not day:
+        return ()
+    forms = [f"-{month:02}-{day:02}", f"/{month:02}/{day:02}"]
+    for m, d in ((month, day), (f"{month:02}", f"{day:02}")):
+        forms += [f"\n{d}.{m}.", f"\n{m}/{d}/"]
+    return tuple(forms)
 
 
 def find_clock(text: str) -> int:
@@ -3343,7 +3547,7 @@ def _analysis_facts(body: str, marks: int) -> TextFacts:
         entities=_analysis_entities(entries) if marks & _ANALYSIS_NAME_MARKS else (),
         numbers=len([1 for _, marks, _ in entries if marks & MARK_NUMBER]),
         times=len([1 for _, marks, _ in entries if marks & MARK_TIME]) + len(dates),
-        asks=is_question(body, [folded for _, _, folded in entries[:1]]),
+        asks=is_question(body, [folded for _, _, folded in entries]),
     )
 
 
@@ -4606,228 +4810,6 @@ def defuse(text: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.signals: Signals: what a question and the messages have in common, one array per signal.
-
-SignalColumn = NDArray[np.float64]
-SegmentColumn = NDArray[np.int64]
-
-
-def inverse_frequency(holders: SignalColumn, messages: int) -> SignalColumn:
-    """Weight of terms by rarity, always positive.
-
-    Args:
-        holders: Messages that hold the term, may be fractional, shape (terms,).
-        messages: Messages in all.
-
-    Source of formula: BM25's idf in the non-negative form ``ln(1 + (N - df + 1/2)/(df + 1/2))``.
-    """
-    return np.asarray(np.log(1.0 + (messages - holders + 0.5) / (holders + 0.5)))
-
-
-def length_norm(length: SignalColumn, k1: float, b: float, mean: float) -> SignalColumn:
-    """``k1 (1 - b + b length/mean)``: the denominator term of BM25."""
-    return np.asarray(k1 * (1.0 - b + b * length / mean))
-
-
-def term_presence(frequency: SignalColumn, norm: SignalColumn) -> SignalColumn:
-    """Saturated presence ``f/(f + norm)`` in [0, 1): a term counts less in a long message.
-
-    BM25 of a message is ``(k1 + 1) * idf @ presence``.
-
-    Args:
-        frequency: Term frequencies, shape (terms, messages).
-        norm: From `length_norm`, positive, shape (messages,).
-    """
-    presence = frequency + norm
-    return np.divide(frequency, presence, out=presence)
-
-
-def bm25_column(
-    frequency: SignalColumn, length: SignalColumn, idf: SignalColumn, k1: float, b: float
-) -> SignalColumn:
-    """Plain BM25 of every message with the mean length of these messages.
-
-    Returns:
-        ``sum_t idf_t f (k1+1) / (f + k1 (1 - b + b length/mean))``, shape (messages,).
-    """
-    mean = float(length.mean()) if length.size else 0.0
-    norm = length_norm(length, k1, b, mean if mean > 0.0 else 1.0)
-    return np.asarray((k1 + 1.0) * (idf @ term_presence(frequency, norm)))
-
-
-def same_segment(segment: SegmentColumn, steps: int) -> SignalColumn:
-    """1 where a message and the one `steps` before it are of one segment, else 0.
-
-    Args:
-        segment: Segment number of each message, shape (n,).
-        steps: 1 or more.
-
-    Returns:
-        Shape (max(0, n - steps),), from the message at `steps` on.
-    """
-    return np.asarray(segment[steps:] == segment[:-steps], dtype=np.float64)
-
-
-def nearby_presence(
-    presence: SignalColumn, same: tuple[SignalColumn, SignalColumn], reach: float
-) -> SignalColumn:
-    """Noisy-or of each term's presence here and in the two messages before and after.
-
-    ``1 - (1-s_i)(1-a s_{i-1})(1-a s_{i+1})(1-a^2 s_{i-2})(1-a^2 s_{i+2})`` inside a segment: a
-    message answers a question together with what stands around it.
-
-    Args:
-        presence: ``s`` in [0, 1], shape (terms, n).
-        same: `same_segment` for 1 and for 2 steps.
-        reach: ``a`` in [0, 1].
-
-    Returns:
-        Grid of shape (terms, n).
-    """
-    missing = 1.0 - presence
-    part, scratch = np.empty_like(presence), np.empty_like(presence)
-    for steps, share in ((1, reach), (2, reach * reach)):
-        beside = same[steps - 1]
-        np.multiply(share, presence, out=part)
-        other = scratch[:, steps:]
-        np.multiply(part[:, :-steps], beside, out=other)
-        missing[:, steps:] *= np.subtract(1.0, other, out=other)
-        np.multiply(part[:, steps:], beside, out=other)
-        missing[:, :-steps] *= np.subtract(1.0, other, out=other)
-    return np.subtract(1.0, missing, out=missing)
-
-
-def box_sum(values: SignalColumn, first: SegmentColumn, after: SegmentColumn) -> SignalColumn:
-    """Sum over the messages ``first[i] .. after[i] - 1`` for every message i, shape (..., n)."""
-    running = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
-    values.cumsum(axis=-1, out=running[..., 1:])
-    total = running.take(after, axis=-1)
-    total -= running.take(first, axis=-1)
-    return total
-
-
-def segment_starts(segment: SegmentColumn) -> SegmentColumn:
-    """Index of the first message of each segment, shape (segments,)."""
-    fresh = np.ones(segment.shape[0], dtype=np.bool_)
-    fresh[1:] = segment[1:] != segment[:-1]
-    return fresh.nonzero()[0]
-
-
-def date_closeness(
-    days: SegmentColumn, spans: tuple[tuple[int, int], ...], falloff: float
-) -> SignalColumn:
-    """How near each message's day is to one of the spans of days: ``exp(-gap/falloff)``.
-
-    Args:
-        days: Day numbers, 0 for unknown (closeness 0), shape (messages,).
-        spans: First and last day of what the question names.
-        falloff: Days after which the closeness falls to 1/e.
-    """
-    best = np.zeros(days.shape)
-    for first, last in spans:
-        gap = np.maximum(np.maximum(first - days, days - last), 0)
-        best = np.maximum(best, np.exp(-gap / falloff))
-    return np.asarray(np.where(days > 0, best, 0.0))
-
-
-class Surroundings:
-    """The messages up to `reach` before and after each message, inside its segment.
-
-    Args:
-        segment: Segment number of each message, ascending by one, shape (n,), n >= 1.
-        length: Terms per message, shape (n,).
-        reach: Messages on each side.
-        k1: BM25 saturation.
-        b: BM25 length normalisation, against the mean length of all surroundings.
-        starts: `segment_starts` of the segments, when it is at hand.
-    """
-
-    def __init__(
-        self,
-        segment: SegmentColumn,
-        length: SignalColumn,
-        *,
-        reach: int,
-        k1: float,
-        b: float,
-        starts: SegmentColumn | None = None,
-    ) -> None:
-        size = segment.shape[0]
-        starts = segment_starts(segment) if starts is None else starts
-        bounds = np.concatenate([starts, [size]])
-        number = segment - segment[0]
-        place = np.arange(size)
-        self._first = np.maximum(place - reach, bounds.take(number))
-        self._after = np.minimum(place + reach + 1, bounds.take(number + 1))
-        total = box_sum(length, self._first, self._after)
-        mean = float(np.add.reduce(total)) / size
-        self._norm = length_norm(total, k1, b, max(1.0, mean))
-
-    def presence(self, counts: SignalColumn) -> SignalColumn:
-        """Saturated presence of terms in the surroundings of every message, shape (terms, n).
-
-        Args:
-            counts: How often each message holds each term, shape (terms, n).
-        """
-        return term_presence(box_sum(counts, self._first, self._after), self._norm)
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.columns: Columns of facts that do not come from words: days, speakers, labels.
-
-COLUMN_LAST_DAY = date.max.toordinal()
-COLUMN_MEDIUM = 0.5
-"""Label of a message that is neither needed nor useless."""
-
-COLUMN_LEAST_LABEL = 0.05
-
-
-def day_column(
-    dates: Sequence[CalendarDate], days: NDArray[np.int64], falloff: float
-) -> NDArray[np.float64] | None:
-    """Closeness of each message's day to the dates of a question.
-
-    A date without a year is tried in every year of the conversation.
-
-    Args:
-        dates: Dates of the question.
-        days: Day number of each message, 0 for unknown, shape (n,).
-        falloff: Days after which the closeness falls to 1/e.
-
-    Returns:
-        Values in [0, 1], shape (n,), or None when there is nothing to compare.
-    """
-    if not dates:
-        return None
-    known = set(days[(days > 0) & (days <= COLUMN_LAST_DAY)].tolist())
-    if not known:
-        return None
-    years = sorted({date.fromordinal(day).year for day in known})
-    spans = [
-        day_span(value, year) for value in dates for year in ([value[0]] if value[0] else years)
-    ]
-    return date_closeness(days, tuple(span for span in spans if span[1]), falloff)
-
-
-def speaker_column(speaker: NDArray[np.int32], meant: int) -> NDArray[np.float64]:
-    """1 for messages of the speaker who is meant, -1 for other speakers, 0 for unknown."""
-    return np.asarray(np.where(speaker == meant, 1.0, np.where(speaker >= 0, -1.0, 0.0)))
-
-
-def label_column(labels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What a label adds to the log-odds, per unit of its weight: ``ln(label / COLUMN_MEDIUM)``.
-
-    So a label multiplies the odds of the priors; a message without one counts as medium.
-
-    Args:
-        labels: In [0, 1], NaN for none, shape (n,).
-    """
-    known = np.isfinite(labels)
-    bounded = np.where(known, np.clip(labels, COLUMN_LEAST_LABEL, 1.0), COLUMN_MEDIUM)
-    return np.asarray(np.log(bounded / COLUMN_MEDIUM))
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.concepts: A small thesaurus of everyday English: words that stand for the same kind of thing.
 
 # Groups are parted by bars; a word may stand in several; the first word names the group.
@@ -4993,6 +4975,176 @@ def concept_members(label: str) -> tuple[str, ...]:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.near_words: Words of a chat that are nearly one of the question: inflected, joined to another, mistyped.
+
+NEAR_MOST = 4
+"""Words of a chat that stand for one of the question at most, the nearest first."""
+
+_NEAR_LOOK = 64
+_NEAR_STEM = 4
+_NEAR_PART = 5
+_NEAR_TYPO = 6
+_NEAR_LONG = 8
+_NEAR_VERY_LONG = 10
+
+
+class NearWords:
+    """The words of a growing chat, to be searched.
+
+    They stand one after another in one string, which the search of a string is quick in.
+    """
+
+    def __init__(self) -> None:
+        self._joined = "\n"
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def extend(self, words: Iterable[str]) -> None:
+        """Add further words, each once."""
+        more = list(words)
+        self._size += len(more)
+        self._joined += "".join([word + "\n" for word in more])
+
+    def inflected(self, word: str, *, derived: bool = False) -> list[str]:
+        """Words that begin as a word does and end otherwise, the most alike first.
+
+        Four letters and three fifths of the longer one are shared, and what differs is no longer
+        than an ending.
+
+        Args:
+            word: A term of a question.
+            derived: Whether one must be all of the beginning of the other ("music", "musician"),
+                since endings are taken off already ("convert" is no form of "converse").
+        """
+        if not _near_is_word(word, _NEAR_STEM):
+            return []
+        found: dict[str, int] = {}
+        for other in self._around(word[:_NEAR_STEM], ""):
+            shared = _near_shared(word, other)
+            longest = max(len(word), len(other))
+            ending = 2 if shared == _NEAR_STEM else 5
+            if derived and shared < max(_NEAR_PART, min(len(word), len(other))):
+                continue
+            if other != word and 5 * shared >= 3 * longest and longest - shared <= ending:
+                found[other] = shared - longest
+        return sorted(found, key=lambda w: (-found[w], w))
+
+    def joined(self, word: str) -> list[str]:
+        """Words that are a word and another one in one ("insurance" in "Krankenversicherung").
+
+        Either may be the longer one; an ending of two letters may differ.
+        """
+        if not _near_is_word(word, _NEAR_PART):
+            return []
+        core = word[:-2] if len(word) >= _NEAR_LONG else word
+        found = [w for w in self._around("", core, inside=True) if _near_part(core, w)]
+        for cut in range(_NEAR_PART, len(word) - 2):
+            head = word[:cut]
+            if self._holds(head):
+                found.append(head)
+        for cut in range(3, len(word) - _NEAR_PART + 1):
+            tail = word[cut:]
+            if self._holds(tail):
+                found.append(tail)
+        return sorted(set(found) - {word}, key=lambda w: (abs(len(w) - len(word)), w))
+
+    def mistyped(self, word: str) -> list[str]:
+        """Words that one slip parts from a word, or two from a very long one, the fewest first.
+
+        Nobody mistypes the first letter, and short words that differ in a letter are two words
+        ("state", "stage"): there a letter is left out, put in, or swapped with its neighbour.
+        Its first letters or its last ones are as they should be.
+        """
+        if not _near_is_word(word, _NEAR_TYPO):
+            return []
+        most = 2 if len(word) >= _NEAR_VERY_LONG else 1
+        half = len(word) // (most + 1)
+        found: dict[str, int] = {}
+        heads, tails = self._around(word[:half], ""), self._around("", word[-half:])
+        for other in (*heads, *tails):
+            if other[0] != word[0] or abs(len(other) - len(word)) > most or other in found:
+                continue
+            short = len(word) < _NEAR_LONG
+            if short and len(other) == len(word) and sorted(other) != sorted(word):
+                continue
+            slips = near_slips(word, other, most)
+            if 0 < slips <= most:
+                found[other] = slips
+        return sorted(found, key=lambda w: (found[w], w))
+
+    def holding(self, parts: Iterable[str]) -> list[str]:
+        """The first few words that hold one of some parts; a line break stands for a beginning."""
+        found: dict[str, None] = {}
+        for part in parts:
+            at = self._joined.find(part)
+            while at >= 0 and len(found) < _NEAR_LOOK:
+                start = self._joined.rfind("\n", 0, at + 1) + 1
+                end = self._joined.find("\n", start)
+                found[self._joined[start:end]] = None
+                at = self._joined.find(part, end)
+        return list(found)
+
+    def _holds(self, word: str) -> bool:
+        return f"\n{word}\n" in self._joined
+
+    def _around(self, head: str, tail: str, *, inside: bool = False) -> Iterator[str]:
+        """The first few words with this head, or this tail; ``inside``: that hold the tail."""
+        needle = "\n" + head if head else tail if inside else tail + "\n"
+        text, at = self._joined, -1
+        for _ in range(_NEAR_LOOK):
+            at = text.find(needle, at + 1)
+            if at < 0:
+                return
+            start = at + 1 if head else text.rfind("\n", 0, at) + 1
+            at = text.find("\n", at + 1) if inside or head else at + len(tail)
+            word = text[start:at]
+            at -= 1
+            if word.isalpha():
+                yield word
+
+
+def _near_is_word(word: str, least: int) -> bool:
+    """Whether it is a word of letters that are not signs of whole syllables, and long enough."""
+    return len(word) >= least and word.isalpha() and word[0] < "\u0e00"
+
+
+def _near_shared(word: str, other: str) -> int:
+    """Letters that two words have in common at their beginning."""
+    for place, (a, b) in enumerate(zip(word, other, strict=False)):
+        if a != b:
+            return place
+    return min(len(word), len(other))
+
+
+def _near_part(core: str, word: str) -> bool:
+    """Whether a word is another one before or behind a part; three letters are none."""
+    place = word.find(core)
+    behind = len(word) - place - len(core)
+    return (place >= 3 and behind <= 5) or (place == 0 and behind >= 3)
+
+
+def near_slips(word: str, other: str, most: int) -> int:
+    """Letters put in, left out, changed or swapped between two words; ``most + 1`` if more.
+
+    Source of formula: restricted Damerau-Levenshtein distance.
+    """
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(word, 1):
+        older, before, row = before, row, [i]
+        for j, sign in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != sign))
+            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == sign:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+    return min(row[-1], most + 1)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.postings: Terms of a growing list of messages: which message holds which term how often.
 
 _POSTINGS_BESIDE = 256
@@ -5056,6 +5208,7 @@ class TermPostings:
         self._placed = 0
         self._summed = np.zeros(0)
         self._summed_upto = 0
+        self._near = NearWords()
 
     def __len__(self) -> int:
         return len(self._fresh)
@@ -5140,6 +5293,36 @@ class TermPostings:
     def numbers_of(self, terms: Sequence[str]) -> list[int]:
         """Numbers of the terms that some message holds."""
         return [number for t in terms if (number := self._numbers.get(t)) is not None]
+
+    def near(self, term: str, upto: int, *, known: bool, derived: bool) -> list[str]:
+        """Terms that messages below `upto` hold, and that may be the one asked for.
+
+        Args:
+            term: Of a question; no label of a group.
+            upto: Messages that count.
+            known: Whether a message holds it as it is: then no slips are looked for.
+            derived: Whether terms are stems, so that other endings make other words.
+
+        Returns:
+            A few, the nearest first: of the kinds of nearness the first that finds any.
+        """
+        words, met = self._words(), sum(self._fresh[:upto])
+        inflected = partial(words.inflected, derived=derived)
+        for find in (inflected, words.joined, words.mistyped)[: 3 - known]:
+            found = [word for word in find(term) if self._numbers[word] < met]
+            if found:
+                return found[:NEAR_MOST]
+        return []
+
+    def holding(self, parts: Sequence[str], upto: int) -> list[str]:
+        """Terms that messages below `upto` hold and that hold one of some parts, a few of them."""
+        found, met = self._words().holding(parts), sum(self._fresh[:upto])
+        return [word for word in found if self._numbers[word] < met][:NEAR_MOST]
+
+    def _words(self) -> NearWords:
+        if len(self._near) < len(self._numbers):
+            self._near.extend(itertools.islice(self._numbers, len(self._near), None))
+        return self._near
 
     def uses_in(self, places: Sequence[int]) -> TermUses:
         """All terms of some messages, message after message."""
@@ -5397,6 +5580,8 @@ class ScoringSettings:
         near: How much a neighbour's words count for a message, 0 to 1.
         reach: Messages on each side that form the surroundings.
         max_terms: Terms of the question that are used (the rarest).
+        near_word: Share that a word counts which is nearly one of the question, divided by the root
+            of how many there are.
         max_groups: Thesaurus groups of the question that are used (the rarest).
         feedback_messages: Best messages whose words are looked for elsewhere.
         feedback_terms: Words of theirs that are used.
@@ -5417,6 +5602,7 @@ class ScoringSettings:
     near: float = 0.6
     reach: int = 6
     max_terms: int = 32
+    near_word: float = 0.5
     max_groups: int = 16
     feedback_messages: int = 20
     feedback_terms: int = 40
@@ -5428,6 +5614,173 @@ class ScoringSettings:
     segment_size: int = 24
     offset: float = 10.0
     weights: SignalWeights = field(default_factory=SignalWeights)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.signals: Signals: what a question and the messages have in common, one array per signal.
+
+SignalColumn = NDArray[np.float64]
+SegmentColumn = NDArray[np.int64]
+
+
+def inverse_frequency(holders: SignalColumn, messages: int) -> SignalColumn:
+    """Weight of terms by rarity, always positive.
+
+    Args:
+        holders: Messages that hold the term, may be fractional, shape (terms,).
+        messages: Messages in all.
+
+    Source of formula: BM25's idf in the non-negative form ``ln(1 + (N - df + 1/2)/(df + 1/2))``.
+    """
+    return np.asarray(np.log(1.0 + (messages - holders + 0.5) / (holders + 0.5)))
+
+
+def length_norm(length: SignalColumn, k1: float, b: float, mean: float) -> SignalColumn:
+    """``k1 (1 - b + b length/mean)``: the denominator term of BM25."""
+    return np.asarray(k1 * (1.0 - b + b * length / mean))
+
+
+def term_presence(frequency: SignalColumn, norm: SignalColumn) -> SignalColumn:
+    """Saturated presence ``f/(f + norm)`` in [0, 1): a term counts less in a long message.
+
+    BM25 of a message is ``(k1 + 1) * idf @ presence``.
+
+    Args:
+        frequency: Term frequencies, shape (terms, messages).
+        norm: From `length_norm`, positive, shape (messages,).
+    """
+    presence = frequency + norm
+    return np.divide(frequency, presence, out=presence)
+
+
+def bm25_column(
+    frequency: SignalColumn, length: SignalColumn, idf: SignalColumn, k1: float, b: float
+) -> SignalColumn:
+    """Plain BM25 of every message with the mean length of these messages.
+
+    Returns:
+        ``sum_t idf_t f (k1+1) / (f + k1 (1 - b + b length/mean))``, shape (messages,).
+    """
+    mean = float(length.mean()) if length.size else 0.0
+    norm = length_norm(length, k1, b, mean if mean > 0.0 else 1.0)
+    return np.asarray((k1 + 1.0) * (idf @ term_presence(frequency, norm)))
+
+
+def same_segment(segment: SegmentColumn, steps: int) -> SignalColumn:
+    """1 where a message and the one `steps` before it are of one segment, else 0.
+
+    Args:
+        segment: Segment number of each message, shape (n,).
+        steps: 1 or more.
+
+    Returns:
+        Shape (max(0, n - steps),), from the message at `steps` on.
+    """
+    return np.asarray(segment[steps:] == segment[:-steps], dtype=np.float64)
+
+
+def nearby_presence(
+    presence: SignalColumn, same: tuple[SignalColumn, SignalColumn], reach: float
+) -> SignalColumn:
+    """Noisy-or of each term's presence here and in the two messages before and after.
+
+    ``1 - (1-s_i)(1-a s_{i-1})(1-a s_{i+1})(1-a^2 s_{i-2})(1-a^2 s_{i+2})`` inside a segment: a
+    message answers a question together with what stands around it.
+
+    Args:
+        presence: ``s`` in [0, 1], shape (terms, n).
+        same: `same_segment` for 1 and for 2 steps.
+        reach: ``a`` in [0, 1].
+
+    Returns:
+        Grid of shape (terms, n).
+    """
+    missing = 1.0 - presence
+    part, scratch = np.empty_like(presence), np.empty_like(presence)
+    for steps, share in ((1, reach), (2, reach * reach)):
+        beside = same[steps - 1]
+        np.multiply(share, presence, out=part)
+        other = scratch[:, steps:]
+        np.multiply(part[:, :-steps], beside, out=other)
+        missing[:, steps:] *= np.subtract(1.0, other, out=other)
+        np.multiply(part[:, steps:], beside, out=other)
+        missing[:, :-steps] *= np.subtract(1.0, other, out=other)
+    return np.subtract(1.0, missing, out=missing)
+
+
+def box_sum(values: SignalColumn, first: SegmentColumn, after: SegmentColumn) -> SignalColumn:
+    """Sum over the messages ``first[i] .. after[i] - 1`` for every message i, shape (..., n)."""
+    running = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    values.cumsum(axis=-1, out=running[..., 1:])
+    total = running.take(after, axis=-1)
+    total -= running.take(first, axis=-1)
+    return total
+
+
+def segment_starts(segment: SegmentColumn) -> SegmentColumn:
+    """Index of the first message of each segment, shape (segments,)."""
+    fresh = np.ones(segment.shape[0], dtype=np.bool_)
+    fresh[1:] = segment[1:] != segment[:-1]
+    return fresh.nonzero()[0]
+
+
+def date_closeness(
+    days: SegmentColumn, spans: tuple[tuple[int, int], ...], falloff: float
+) -> SignalColumn:
+    """How near each message's day is to one of the spans of days: ``exp(-gap/falloff)``.
+
+    Args:
+        days: Day numbers, 0 for unknown (closeness 0), shape (messages,).
+        spans: First and last day of what the question names.
+        falloff: Days after which the closeness falls to 1/e.
+    """
+    best = np.zeros(days.shape)
+    for first, last in spans:
+        gap = np.maximum(np.maximum(first - days, days - last), 0)
+        best = np.maximum(best, np.exp(-gap / falloff))
+    return np.asarray(np.where(days > 0, best, 0.0))
+
+
+class Surroundings:
+    """The messages up to `reach` before and after each message, inside its segment.
+
+    Args:
+        segment: Segment number of each message, ascending by one, shape (n,), n >= 1.
+        length: Terms per message, shape (n,).
+        reach: Messages on each side.
+        k1: BM25 saturation.
+        b: BM25 length normalisation, against the mean length of all surroundings.
+        starts: `segment_starts` of the segments, when it is at hand.
+    """
+
+    def __init__(
+        self,
+        segment: SegmentColumn,
+        length: SignalColumn,
+        *,
+        reach: int,
+        k1: float,
+        b: float,
+        starts: SegmentColumn | None = None,
+    ) -> None:
+        size = segment.shape[0]
+        starts = segment_starts(segment) if starts is None else starts
+        bounds = np.concatenate([starts, [size]])
+        number = segment - segment[0]
+        place = np.arange(size)
+        self._first = np.maximum(place - reach, bounds.take(number))
+        self._after = np.minimum(place + reach + 1, bounds.take(number + 1))
+        total = box_sum(length, self._first, self._after)
+        mean = float(np.add.reduce(total)) / size
+        self._norm = length_norm(total, k1, b, max(1.0, mean))
+
+    def presence(self, counts: SignalColumn) -> SignalColumn:
+        """Saturated presence of terms in the surroundings of every message, shape (terms, n).
+
+        Args:
+            counts: How often each message holds each term, shape (terms, n).
+        """
+        return term_presence(box_sum(counts, self._first, self._after), self._norm)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -5607,6 +5960,96 @@ def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[
         "kind": w.kind * own,
         "kind_around": (w.kind_around / EVIDENCE_IDF_UNIT) * around,
     }
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.asked_words: Words of the chat that stand for words of a question that it does not hold as they are.
+
+def near_terms(view: EvidenceView, query: TextAnalysis, terms: Sequence[str]) -> dict[str, float]:
+    """Terms of the chat that are nearly one of the question, and the share that each counts.
+
+    A word that no message holds may be inflected, joined to another, or mistyped there. English
+    words that are found are left alone, since endings are taken off them; in other languages the
+    other forms count too. A day is looked for in all forms of digits.
+
+    Args:
+        view: The messages, asked for the terms.
+        query: The question.
+        terms: Those of it that count; words about the chat itself have none near.
+    """
+    english = speaks_english(query.body)
+    cues, kind = cues_of(query), kind_of(query)
+    near: dict[str, float] = {}
+    for term in terms:
+        known = view.idf(term) > 0.0
+        if (known and english) or meta_share(term, cues, kind) < 1.0:
+            continue
+        nearest = view.postings.near(term, view.size, known=known, derived=english)
+        found = [other for other in nearest if other not in terms]
+        for other in found:
+            share = view.settings.near_word / len(found) ** 0.5
+            near[other] = max(near.get(other, 0.0), share)
+    for day in query.dates:
+        for other in view.postings.holding(numeric_forms(day), view.size):
+            near.setdefault(other, 1.0)
+        if day[2] and str(day[2]) not in terms:
+            near.setdefault(str(day[2]), view.settings.near_word)
+    return {term: share for term, share in near.items() if term not in terms}
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.columns: Columns of facts that do not come from words: days, speakers, labels.
+
+COLUMN_LAST_DAY = date.max.toordinal()
+COLUMN_MEDIUM = 0.5
+"""Label of a message that is neither needed nor useless."""
+
+COLUMN_LEAST_LABEL = 0.05
+
+
+def day_column(
+    dates: Sequence[CalendarDate], days: NDArray[np.int64], falloff: float
+) -> NDArray[np.float64] | None:
+    """Closeness of each message's day to the dates of a question.
+
+    A date without a year is tried in every year of the conversation.
+
+    Args:
+        dates: Dates of the question.
+        days: Day number of each message, 0 for unknown, shape (n,).
+        falloff: Days after which the closeness falls to 1/e.
+
+    Returns:
+        Values in [0, 1], shape (n,), or None when there is nothing to compare.
+    """
+    if not dates:
+        return None
+    known = set(days[(days > 0) & (days <= COLUMN_LAST_DAY)].tolist())
+    if not known:
+        return None
+    years = sorted({date.fromordinal(day).year for day in known})
+    spans = [
+        day_span(value, year) for value in dates for year in ([value[0]] if value[0] else years)
+    ]
+    return date_closeness(days, tuple(span for span in spans if span[1]), falloff)
+
+
+def speaker_column(speaker: NDArray[np.int32], meant: int) -> NDArray[np.float64]:
+    """1 for messages of the speaker who is meant, -1 for other speakers, 0 for unknown."""
+    return np.asarray(np.where(speaker == meant, 1.0, np.where(speaker >= 0, -1.0, 0.0)))
+
+
+def label_column(labels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a label adds to the log-odds, per unit of its weight: ``ln(label / COLUMN_MEDIUM)``.
+
+    So a label multiplies the odds of the priors; a message without one counts as medium.
+
+    Args:
+        labels: In [0, 1], NaN for none, shape (n,).
+    """
+    known = np.isfinite(labels)
+    bounded = np.where(known, np.clip(labels, COLUMN_LEAST_LABEL, 1.0), COLUMN_MEDIUM)
+    return np.asarray(np.log(bounded / COLUMN_MEDIUM))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -6148,12 +6591,15 @@ class RelevanceIndex:
         unknown: list[str] = []
         terms = [term for term in query.terms if term not in name_terms]
         view.ask(terms)
+        near = near_terms(view, query, terms)
+        view.ask([*terms, *near])
         for term in terms:
             idf = view.idf(term)
             if idf > 0.0:
                 weights.append((term, idf * meta_share(term, cues, kind)))
             else:
                 unknown.append(term)
+        weights += [(term, share * view.idf(term)) for term, share in near.items()]
         weights.sort(key=lambda pair: -pair[1])
         profile = QueryProfile(
             weights=tuple(weights[: self.settings.max_terms]),

@@ -9,8 +9,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from eunoe.stages.scoring.cues import is_question, is_standing
-from eunoe.stages.scoring.dates import CalendarDate, day_number, find_clock, find_dates, has_date
+from eunoe.stages.scoring.asking import is_question
+from eunoe.stages.scoring.cues import is_standing
+from eunoe.stages.scoring.dates import (
+    CalendarDate,
+    day_number,
+    find_clock,
+    find_dates,
+    has_date,
+)
+from eunoe.stages.scoring.folding import fold_text
 from eunoe.stages.scoring.word_memo import WordEntry
 from eunoe.stages.scoring.word_splitting import split_words
 from eunoe.stages.scoring.word_tables import (
@@ -25,7 +33,6 @@ from eunoe.stages.scoring.word_tables import (
     MARK_TIME,
 )
 from eunoe.stages.scoring.words import (
-    fold_text,
     guess_language,
     language_terms,
     look_up_words,
@@ -266,7 +273,7 @@ def _analysis_facts(body: str, marks: int) -> TextFacts:
         entities=_analysis_entities(entries) if marks & _ANALYSIS_NAME_MARKS else (),
         numbers=len([1 for _, marks, _ in entries if marks & MARK_NUMBER]),
         times=len([1 for _, marks, _ in entries if marks & MARK_TIME]) + len(dates),
-        asks=is_question(body, [folded for _, _, folded in entries[:1]]),
+        asks=is_question(body, [folded for _, _, folded in entries]),
     )
 
 

@@ -27,9 +27,15 @@ _CUE_RECALL_PATTERN = re.compile(
     r"|requests|messages)|so far|over time|"
     r"(?:first|original) (?:question|message|request)|"
     r"erinner\w*|vorhin|früher|letztes mal|rappel\w*|souviens|plus tôt|la dernière fois|"
-    r"recuerd\w*|la última vez|anterior\w*|lembr\w*|da última vez|ricord\w*|l'ultima volta)\b"
+    r"recuerd\w*|la última vez|anterior\w*|lembr\w*|da última vez|ricord\w*|l'ultima volta|"
+    r"herinner\w*|vorige keer|daarnet|zonet|minns du|tidigare|förra gången|husker du|tidligere|"
+    r"sidste gang|pamięta(?:sz|cie)|przypomnij\w*|wcześniej|poprzedni\w*|ostatnim razem|"
+    r"pamatuješ|připomeň|dříve|minule|muistatko|aiemmin|viimeksi|emlékszel|korábban|múltkor|"
+    r"hatırl[ıa]\w*|daha önce|geçen sefer|demin|lần trước|trước đây|hồi nãy|nhớ không|"
+    r"ingat|sebelumnya|terakhir kali|θυμάσαι|νωρίτερα|προηγουμένως)\b"
     r"|之前|上次|刚才|剛才|先前|以前|还记得|還記得|记得吗|前回|さっき|先ほど|覚えて|이전|지난번|아까|기억|"
-    r"помни\w*|раньше|ранее|прошлый раз|напомни|سابقا|تذكر|זוכר|קודם|पहले|याद|ก่อนหน้า|จำได้",
+    r"помни\w*|раньше|ранее|прошлый раз|напомни|пам'ята\w*|раніше|минулого разу|нагадай"
+    r"|سابقا|تذكر|ذكّ?رني|من قبل|المرة الماضية|זוכר|תזכיר|קודם|पहले|याद|ก่อนหน้า|จำได้|เมื่อกี้",
     re.IGNORECASE,
 )
 _CUE_HISTORY_PATTERN = re.compile(
@@ -73,10 +79,22 @@ _CUE_ASSISTANT_PATTERN = re.compile(
     r"|mostrato)|tu[aoe]i? (?:rispost|suggeriment|consigli|list|spiegazion|esempi)\w*"
     r"|(?:ты|вы) (?:\w+ ){0,2}?(?:сказал|говорил|упомянул|упоминал|предложил|посоветовал"
     r"|советовал|рекомендовал|порекомендовал|дал|написал|объяснил|показал|назвал|перечислил)\w*"
+    r"|(?:heb|had) je (?:me |mij |ons )?(?:\w+ ){0,4}?(?:gezegd|genoemd|aangeraden|aanbevolen"
+    r"|voorgesteld|gegeven|geschreven|uitgelegd|getoond)|had aangeraden"
+    r"|(?:rekommenderade|föreslog|sa|sade|nämnde|gav|skrev|anbefalede|foreslog|sagde) du"
+    r"|du (?:rekommenderade|föreslog|sa|sade|nämnde|gav|skrev|anbefalede|foreslog|sagde)"
+    r"|(?:polec|zaproponow|poradz|radz|wspomn|poda|napisa|powiedz)\w*(?:łeś|łaś)"
+    r"|(?:doporuč|navrh|poradi|zmíni|řek|da)\w*la? jsi|jsi (?:mi )?(?:\w+ )?(?:doporuč|navrh)\w*"
+    r"|(?:suosittelit|ehdotit|sanoit|mainitsit|annoit|kirjoitit)|(?:ajánlottál|javasoltál|mondtál)"
+    r"|(?:öner|söyle|tavsiye et|ver|yaz|bahset|anlat)\w*(?:din|dın|tin|tın|din mi|diğin|dığın)"
+    r"|bạn (?:đã |vừa )?(?:gợi ý|đề xuất|giới thiệu|khuyên|nói|kể|đưa)"
+    r"|(?:ти|ви) (?:\w+ ){0,2}?(?:сказа|казав|порад|радив|запропон|згад|написа|поясни|дав|назва)\w*"
     r"|(?:тво|ваш)\w* (?:ответ|совет|предложени|рекомендаци|спис|объяснени)\w*)\b"
     r"|[你您](?:之前|以前|刚才|剛才|刚刚|上次|先前|当时|曾).{0,6}?(?:说|說|推荐|推薦|建议|建議|提|告诉|告訴|给|給|写|寫|列)"
     r"|[你您](?:给|給|跟|向)?我?们?(?:说|說|推荐|推薦|建议|建議|提到|提|告诉|告訴|列出|写|寫)[过過的了]"
     r"|(?:言って|教えて|勧めて|すすめて|薦めて|提案して|挙げて|書いて)(?:くれた|くださった|下さった|いただいた)"
+    r"|نصحتني|نصحتنا|اقترحت|أوصيتني?|قلت لي|ذكرت لي|أعطيتني|המלצת|הצעת|אמרת|נתת לי|כתבת"
+    r"|(?:आपने|तुमने).{0,30}(?:सुझा|बताया|बताई|कहा|दिया|सलाह)|คุณ(?:เคย)?(?:แนะนำ|บอก|เสนอ|เขียน)"
     r"|(?:추천|제안|설명|말)해 ?(?:줬|주었|주셨|준)|알려 ?(?:줬|주었|주셨|준)",
     re.IGNORECASE,
 )
@@ -119,7 +137,13 @@ _CUE_WANTS_PATTERN = re.compile(
     r"|\b(?:dis|donne|montre|rappelle|lis)[- ]moi (?:le|la|les|l'|mon|ma|mes|ce|quel\w*|quand|où)"
     r"|\b(?:le|la|les) [\w-]+ que (?:nous avons|tu as|j'ai|vous avez|on a)\b"
     r"|\b(?:скажи|покажи|назови|перечисли|подскажи|дай)(?:те)? (?:мне )?\w+"
-    r"|告诉我|告訴我|列出|念给我|提醒我|问.{0,6}(?:哪|什么|谁|几|多少|是否)"
+    r"|\A\W*(?:podaj|powiedz|pokaż|wymień|přečti|řekni|ukaž|skaż|söyle|göster|listele|kerro|näytä"
+    r"|berätta|säg|fortæl|zeg|geef|toon|noem|diz|diga|mostra|dimmi|mostrami|elencami|ricordami"
+    r"|mondd|mutasd|beri ?tahu|tunjukkan|cho (?:tôi|mình|tớ|em|anh|chị) (?:biết|xem)"
+    r"|nhắc (?:tôi|mình)|πες μου|δείξε μου|розкажи|назви|покажи|скажи|أخبرني|اذكر لي|أعطني|قل لي"
+    r"|תגיד|תגידי|תראה לי|תן לי|बताओ|बताइए|बताएं)\b"
+    r"|\b(?:söyle|göster|söyler misin|hatırlat|yaz)\W*\Z|(?:बताओ|बताइए|बताएं|दिखाओ)\W*\Z"
+    r"|\A\W*(?:บอก|ขอดู|ขอทราบ)|告诉我|告訴我|列出|念给我|提醒我|问.{0,6}(?:哪|什么|谁|几|多少|是否)"
     r"|教えて|見せて|알려|보여 ?[주줘]",
     re.IGNORECASE,
 )
@@ -134,30 +158,28 @@ _CUE_PATTERNS = (
     (CUE_WANTS, _CUE_WANTS_PATTERN),
 )
 _CUE_JOINED = re.compile(r"\b(?:and|both|or|und|oder|et|ou|y|e|и)\b|&|和|と", re.IGNORECASE)
-_CUE_END_QUESTION = re.compile(r"[?？؟]")
 _CUE_KINDS = (
     ("when", re.compile(
         r"\b(?:when|what (?:date|day|month|year|time)|which (?:date|day|month|year)|how long ago|"
-        r"wann|quand|cuando|cuándo|quando)\b"
+        r"wann|quand|cuando|cuándo|quando|wanneer|kiedy|kdy|milloin|mikor|ne zaman|kaçta|när"
+        r"|hvornår|khi nào|bao giờ|πότε|коли|kapan)\b"
         r"|什么时候|何时|什麼時候|いつ|언제|когда|متى|מתי|कब|เมื่อไ", re.IGNORECASE)),
     ("how_many", re.compile(
         r"\b(?:how (?:many|much|long|often|old|far|big|tall)|what (?:is|was|are) the "
         r"(?:\w+ ){0,4}?(?:number|amount|total|average|count|price|cost|score|rate|percentage|age)|"
-        r"wie ?viele?|combien|cu[aá]nt[oa]s?|quant[oia]s?)\b"
+        r"wie ?viele?|combien|cu[aá]nt[oa]s?|quant[oia]s?|quante|hoeveel|ile|kolik|paljonko|montako"
+        r"|kaç|hur (?:många|mycket)|hvor (?:mange|meget)|bao nhiêu|mấy|πόσ\w+|скільки|berapa)\b"
         r"|多少|几个|幾|いくつ|いくら|몇|сколько|كم|כמה|कितन", re.IGNORECASE)),
     ("who", re.compile(
-        r"\b(?:who|whom|whose|wer|wen|qui|qui[eé]n|quem|chi)\b"
+        r"\b(?:who|whom|whose|wer|wen|wem|qui|qui[eé]n|quem|chi|kto|komu|kdo|kuka|kenen|vem|hvem"
+        r"|хто|ποι[οό]ς|siapa)\b"
         r"|谁|誰|누구|кто|कौन", re.IGNORECASE)),
     ("where", re.compile(
         r"\b(?:where|what (?:city|country|town|place|state)|"
-        r"which (?:cit|countr|town|place|state)\w*|wo|wohin|d[oó]nde|où|onde|dove)\b"
+        r"which (?:cit|countr|town|place|state)\w*|wo|wohin|d[oó]nde|où|onde|dove|waar|gdzie|dokąd"
+        r"|kde|missä|mistä|mihin|nere\w+|hvor|ở đâu|πού|де|куди|di ?mana)\b"
         r"|哪里|哪裡|どこ|어디|где|куда|أين|איפה|कहाँ", re.IGNORECASE)),
 )  # fmt: skip
-_CUE_OPENERS = frozenset(
-    "what which who whom whose when where why how is are was were do does did can could would will "
-    "should has have had wer wann wo warum wie welche qui quand pourquoi comment que quien cual "
-    "cuando donde como quem qual onde chi quale dove perche кто что когда где почему как".split()
-)
 
 
 def find_cues(asked: str) -> int:
@@ -172,13 +194,6 @@ def find_cues(asked: str) -> int:
 def is_standing(body: str) -> bool:
     """Whether a text sets a rule or names a preference ("always ...", "I prefer ...")."""
     return _CUE_STANDING_PATTERN.search(body, 0, _CUE_CHARACTERS) is not None
-
-
-def is_question(body: str, folded: list[str]) -> bool:
-    """Whether a text asks: by its first word, or a question mark in its last 4,000 characters."""
-    if folded and folded[0] in _CUE_OPENERS:
-        return True
-    return _CUE_END_QUESTION.search(body, max(0, len(body) - _CUE_CHARACTERS)) is not None
 
 
 def names_one_first(asked: str) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from datetime import date
 
+from eunoe.stages.scoring.folding import fold_text
 from eunoe.stages.scoring.word_tables import WORD_MONTHS
-from eunoe.stages.scoring.words import fold_text, look_up_word
+from eunoe.stages.scoring.words import look_up_word
 
 _DATE_WORD = r"([^\W\d_]{3,10})\.?"
 # Kind (one letter a group, "M" a month by name), what a match cannot do without (see
@@ -103,6 +104,17 @@ def find_dates(text: str, *, months: bool = True) -> tuple[CalendarDate, ...]:
 def has_date(text: str, *, months: bool = True) -> bool:
     """Whether `find_dates` finds any; a year that stands alone is one, or part of one."""
     return _DATE_LONE_YEAR.search(text) is not None or bool(find_dates(text, months=months))
+
+
+def numeric_forms(value: CalendarDate) -> tuple[str, ...]:
+    """How a day of a month stands in words of digits: "-05-03", "3.5.", "5/3/", the year apart."""
+    _, month, day = value
+    if not month or not day:
+        return ()
+    forms = [f"-{month:02}-{day:02}", f"/{month:02}/{day:02}"]
+    for m, d in ((month, day), (f"{month:02}", f"{day:02}")):
+        forms += [f"\n{d}.{m}.", f"\n{m}/{d}/"]
+    return tuple(forms)
 
 
 def find_clock(text: str) -> int:

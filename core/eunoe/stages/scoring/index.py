@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.stages.scoring.analysis import TextAnalysis
+from eunoe.stages.scoring.asked_words import near_terms
 from eunoe.stages.scoring.columns import COLUMN_LAST_DAY, day_column, label_column, speaker_column
 from eunoe.stages.scoring.cues import CUE_ASSISTANT, names_one_first
 from eunoe.stages.scoring.evidence import EVIDENCE_IDF_UNIT, EvidenceView, group_parts, term_parts
@@ -111,12 +112,15 @@ class RelevanceIndex:
         unknown: list[str] = []
         terms = [term for term in query.terms if term not in name_terms]
         view.ask(terms)
+        near = near_terms(view, query, terms)
+        view.ask([*terms, *near])
         for term in terms:
             idf = view.idf(term)
             if idf > 0.0:
                 weights.append((term, idf * meta_share(term, cues, kind)))
             else:
                 unknown.append(term)
+        weights += [(term, share * view.idf(term)) for term, share in near.items()]
         weights.sort(key=lambda pair: -pair[1])
         profile = QueryProfile(
             weights=tuple(weights[: self.settings.max_terms]),

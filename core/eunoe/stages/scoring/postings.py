@@ -7,12 +7,14 @@ from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.concepts import concept_members
+from eunoe.stages.scoring.near_words import NEAR_MOST, NearWords
 
 _POSTINGS_BESIDE = 256
 _NO_PLACES = np.zeros(0, dtype=np.int32)
@@ -75,6 +77,7 @@ class TermPostings:
         self._placed = 0
         self._summed = np.zeros(0)
         self._summed_upto = 0
+        self._near = NearWords()
 
     def __len__(self) -> int:
         return len(self._fresh)
@@ -159,6 +162,36 @@ class TermPostings:
     def numbers_of(self, terms: Sequence[str]) -> list[int]:
         """Numbers of the terms that some message holds."""
         return [number for t in terms if (number := self._numbers.get(t)) is not None]
+
+    def near(self, term: str, upto: int, *, known: bool, derived: bool) -> list[str]:
+        """Terms that messages below `upto` hold, and that may be the one asked for.
+
+        Args:
+            term: Of a question; no label of a group.
+            upto: Messages that count.
+            known: Whether a message holds it as it is: then no slips are looked for.
+            derived: Whether terms are stems, so that other endings make other words.
+
+        Returns:
+            A few, the nearest first: of the kinds of nearness the first that finds any.
+        """
+        words, met = self._words(), sum(self._fresh[:upto])
+        inflected = partial(words.inflected, derived=derived)
+        for find in (inflected, words.joined, words.mistyped)[: 3 - known]:
+            found = [word for word in find(term) if self._numbers[word] < met]
+            if found:
+                return found[:NEAR_MOST]
+        return []
+
+    def holding(self, parts: Sequence[str], upto: int) -> list[str]:
+        """Terms that messages below `upto` hold and that hold one of some parts, a few of them."""
+        found, met = self._words().holding(parts), sum(self._fresh[:upto])
+        return [word for word in found if self._numbers[word] < met][:NEAR_MOST]
+
+    def _words(self) -> NearWords:
+        if len(self._near) < len(self._numbers):
+            self._near.extend(itertools.islice(self._numbers, len(self._near), None))
+        return self._near
 
     def uses_in(self, places: Sequence[int]) -> TermUses:
         """All terms of some messages, message after message."""

@@ -68,6 +68,8 @@ class ScoringSettings:
         near: How much a neighbour's words count for a message, 0 to 1.
         reach: Messages on each side that form the surroundings.
         max_terms: Terms of the question that are used (the rarest).
+        near_word: Share that a word counts which is nearly one of the question, divided by the root
+            of how many there are.
         max_groups: Thesaurus groups of the question that are used (the rarest).
         feedback_messages: Best messages whose words are looked for elsewhere.
         feedback_terms: Words of theirs that are used.
@@ -88,6 +90,7 @@ class ScoringSettings:
     near: float = 0.6
     reach: int = 6
     max_terms: int = 32
+    near_word: float = 0.5
     max_groups: int = 16
     feedback_messages: int = 20
     feedback_terms: int = 40

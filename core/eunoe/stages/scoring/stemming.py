@@ -22,35 +22,39 @@ _STEM_INVARIANT = frozenset(
 
 # Every form stands for the first word of its group: inflection that no suffix rule can undo.
 _IRREGULAR_GROUPS = """
-buy bought | go went gone goes | make made | take took taken | get got gotten | give gave given
-| come came | see saw seen | know knew known | think thought | tell told | say said | find found
-| leave left | feel felt | bring brought | begin began begun | keep kept | hold held | write
-wrote written | stand stood | hear heard | mean meant | meet met | run ran | pay paid | sit sat
-| speak spoke spoken | lead led | grow grew grown | lose lost | fall fell fallen | send sent |
-build built | understand understood | draw drew drawn | break broke broken | spend spent | rise
-risen | drive drove driven | wear wore worn | choose chose chosen | eat ate eaten | sing sang
-sung | swim swam swum | fly flew flown | win won | teach taught | catch caught | sell sold |
-fight fought | throw threw thrown | forget forgot forgotten | sleep slept | ride rode ridden |
-drink drank drunk | steal stole stolen | hide hid hidden | shake shook shaken | bite bitten |
-freeze froze frozen | wake woke woken | feed fed | dig dug | hang hung | shoot shot | strike
-struck | stick stuck | swing swung | ring rang rung | sink sank sunk | lend lent | lay laid |
-lie lain | seek sought | deal dealt | dream dreamt | learn learnt | burn burnt | become became |
-overcome overcame | bear bore born borne | blow blew blown | show shown | do did done | tear
-tore torn | weave wove woven | forgive forgave forgiven | child children kid kids | man men |
-woman women | person people | foot feet | tooth teeth | mouse mice | goose geese | wife wives |
-knife knives | half halves | shelf shelves | wolf wolves | self selves | good better best | bad
-worse worst | mother mom mum mommy mama | father dad daddy papa | grandmother grandma granny |
-grandfather grandpa | photo photograph photographs picture pictures pic pics | television tv |
-bicycle bike bikes | favourite favorite fave favorites | colour color | centre center | theatre
-theater | programme program | grey gray | movie film | advice advise | analysis analyses |
-criterion criteria | schedule reschedule rescheduled | database databases db | authentication
-auth | repository repo repos | configuration config configs | application app apps | document
-doc docs | information info | laboratory lab labs | university uni | vacation holiday |
-refrigerator fridge | 1 one | 2 two | 3 three | 4 four | 5 five | 6 six | 7 seven | 8 eight | 9
-nine | 10 ten | 11 eleven | 12 twelve | january jan | february feb | march mar | april apr |
-june jun | july jul | august aug | september sep sept | october oct | november nov | december
-dec | monday mon | tuesday tue tues | wednesday wed | thursday thu thur thurs | friday fri |
-saturday | sunday
+buy bought | go went gone goes | make made | take took taken | get got gotten | give gave given |
+come came | see saw seen | know knew known | think thought | tell told | say said | find found |
+leave left | feel felt | bring brought | begin began begun | keep kept | hold held | write wrote
+written | stand stood | hear heard | mean meant | meet met | run ran | pay paid | sit sat | speak
+spoke spoken | lead led | grow grew grown | lose lost | fall fell fallen | send sent | build built
+| understand understood | draw drew drawn | break broke broken | spend spent | rise risen | drive
+drove driven | wear wore worn | choose chose chosen | eat ate eaten | sing sang sung | swim swam
+swum | fly flew flown | win won | teach taught | catch caught | sell sold | fight fought | throw
+threw thrown | forget forgot forgotten | sleep slept | ride rode ridden | drink drank drunk |
+steal stole stolen | hide hid hidden | shake shook shaken | bite bitten | freeze froze frozen |
+wake woke woken | feed fed | dig dug | hang hung | shoot shot | strike struck | stick stuck |
+swing swung | ring rang rung | sink sank sunk | lend lent | lay laid | lie lain | seek sought |
+deal dealt | dream dreamt | learn learnt | burn burnt | become became | overcome overcame | bear
+bore born borne | blow blew blown | show shown | do did done | tear tore torn | weave wove woven |
+forgive forgave forgiven | child children kid kids | man men | woman women | person people | foot
+feet | tooth teeth | mouse mice | goose geese | wife wives | knife knives | half halves | shelf
+shelves | wolf wolves | self selves | good better best | bad worse worst | mother mom mum mommy
+mama | father dad daddy papa | grandmother grandma granny | grandfather grandpa | photo photograph
+photographs picture pictures pic pics | television tv | bicycle bike bikes | favourite favorite
+fave favorites | colour color | centre center | theatre theater | programme program | grey gray |
+movie film | advice advise | analysis analyses | criterion criteria | schedule reschedule
+rescheduled | database databases db | authentication auth | repository repo repos | configuration
+config configs | application app apps | document doc docs | information info | laboratory lab labs
+| university uni | vacation holiday | refrigerator fridge | appointment appt | birthday bday |
+maximum max | minimum min | average avg | password pwd passwd | environment env | directory dir |
+parameter param params | message msg msgs | address addr | department dept | government govt |
+management mgmt | temperature temp | kilometer kilometre kilometres km kms | kilogram kilo kilos
+kg kgs | centimeter centimetre cm | millimeter millimetre mm | litre liter liters | postgresql
+postgres | javascript js | typescript ts | 1 one | 2 two | 3 three | 4 four | 5 five | 6 six | 7
+seven | 8 eight | 9 nine | 10 ten | 11 eleven | 12 twelve | january jan | february feb | march mar
+| april apr | june jun | july jul | august aug | september sep sept | october oct | november nov |
+december dec | monday mon | tuesday tue tues | wednesday wed | thursday thu thur thurs | friday
+fri | saturday | sunday
 """
 _IRREGULAR = {
     form: group.split()[0] for group in _IRREGULAR_GROUPS.split("|") for form in group.split()[1:]

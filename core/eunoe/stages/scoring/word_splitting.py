@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 
-from eunoe.domain.scripts import HAN_KANA_LETTERS
+from eunoe.domain.scripts import HAN_KANA_LETTERS, JOINING_MARKS
 
-_SPLIT_ANY = (
-    "\\w[\\w\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u097f\u0e30-\u0e4e]*"
-    "(?:['’.\\-_/\\\\:@+#&]+\\w[\\w\u0900-\u097f]*)*"
-)
+_SPLIT_ANY = rf"\w[\w{JOINING_MARKS}]*(?:['’.\-_/\\:@+#&]+\w[\w{JOINING_MARKS}]*)*"
 _SPLIT_PATTERN = re.compile(_SPLIT_ANY)
 _SPLIT_PATTERN_ASCII = re.compile(r"[A-Za-z0-9_]++(?:['.\-/\\:@+#&]++[A-Za-z0-9_]++)*+")
 _SPLIT_HAN_KANA = re.compile(f"[{HAN_KANA_LETTERS}]")

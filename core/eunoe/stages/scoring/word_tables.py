@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from eunoe.stages.scoring.folding import fold_text
+
 # Marks of a word, combined by `|` over a text.
 MARK_NUMBER = 1
 MARK_TIME = 2
@@ -99,25 +101,38 @@ WORD_TIME = frozenset(
     "semaine mois annee jour ayer hoy manana semana mes ano dia ontem hoje ieri oggi domani "
     "settimana mese anno вчера сегодня завтра неделю месяц год день".split()
 )
+# January to December, parted by bars.
+_WORD_MONTH_NAMES = """
+january jan januar janvier enero janeiro gennaio января январь januari ocak stycznia styczen
+styczniu ledna leden січня січень tammikuu tammikuuta tammikuussa يناير ינואר जनवरी |
+february feb februar fevrier febrero fevereiro febbraio февраля февраль februari subat
+lutego luty lutym unora лютого лютий helmikuu helmikuuta helmikuussa فبراير פברואר फरवरी |
+march mar marz mars marzo marco марта март maart mart marca marzec marcu brezna березня
+березень maaliskuu maaliskuuta maaliskuussa maret مارس מרץ मार्च |
+april apr avril abril aprile апреля апрель nisan kwietnia kwiecien kwietniu dubna квітня
+квітень huhtikuu huhtikuuta huhtikuussa ابريل אפריל अप्रैल |
+may mai mayo maio maggio мая май mei mayis maja maj maju kvetna травня травень toukokuu
+toukokuuta toukokuussa مايو מאי मई |
+june jun juni juin junio junho giugno июня июнь haziran czerwca czerwiec czerwcu cervna
+червня червень kesakuu kesakuuta kesakuussa يونيو יוני जून |
+july jul juli juillet julio julho luglio июля июль temmuz lipca lipiec lipcu cervence липня
+липень heinakuu heinakuuta heinakuussa يوليو יולי जुलाई |
+august aug aout agosto августа август augusti augustus agustos sierpnia sierpien sierpniu
+srpna серпня серпень elokuu elokuuta elokuussa agustus اغسطس אוגוסט अगस्त |
+september sep sept septembre septiembre setembro settembre сентября сентябрь eylul wrzesnia
+wrzesien wrzesniu zari вересня вересень syyskuu syyskuuta syyskuussa سبتمبر ספטמבר सितंबर |
+october oct oktober octobre octubre outubro ottobre октября октябрь ekim pazdziernika
+pazdziernik pazdzierniku rijna жовтня жовтень lokakuu lokakuuta lokakuussa اكتوبر אוקטובר
+अक्टूबर |
+november nov novembre noviembre novembro ноября ноябрь kasim listopada listopad listopadzie
+листопада листопад marraskuu marraskuuta marraskuussa نوفمبر נובמבר नवंबर |
+december dec dezember decembre diciembre dezembro dicembre декабря декабрь aralik grudnia
+grudzien grudniu prosince грудня грудень joulukuu joulukuuta joulukuussa desember ديسمبر
+דצמבר दिसंबर
+"""
 WORD_MONTHS = {
     name: number
-    for number, names in enumerate(
-        (
-            "january jan januar janvier enero janeiro gennaio января январь",
-            "february feb februar fevrier febrero fevereiro febbraio февраля февраль",
-            "march mar marz mars marzo marco марта март",
-            "april apr avril abril aprile апреля апрель",
-            "may mai mayo maio maggio мая май",
-            "june jun juni juin junio junho giugno июня июнь",
-            "july jul juli juillet julio julho luglio июля июль",
-            "august aug aout agosto августа август",
-            "september sep sept septembre septiembre setembro settembre сентября сентябрь",
-            "october oct oktober octobre octubre outubro ottobre октября октябрь",
-            "november nov novembre noviembre novembro ноября ноябрь",
-            "december dec dezember decembre diciembre dezembro dicembre декабря декабрь",
-        ),
-        start=1,
-    )
+    for number, names in enumerate(_WORD_MONTH_NAMES.split("|"), start=1)
     for name in names.split()
 }
 WORD_NUMERALS = frozenset(
@@ -133,7 +148,10 @@ WORD_SECOND = frozenset(
 )
 WORD_ANAPHORS = frozenset(
     "it that this them those these they he she him her its their such former latter "
-    "das dies es sie ce cela ca celui eso esto ese isso isto questo quello это этот эта эти".split()
+    "das dies es sie ce cela ca celui eso esto ese isso isto questo quello это этот эта эти "
+    "он она оно они его ее их им ней нем elle elles ils lui leur ella ellos ellas ele ela eles "
+    "elas loro er ihn ihm hij zij ze ona oni jego jej nich він вона воно вони його її onu bunu "
+    "هو هي ذلك هذا هذه הוא היא זה זאת".split()
 )
 WORD_PLACES = frozenset("at in from near city country town street home place visited".split())
 WORD_QUESTIONS = frozenset(
@@ -143,7 +161,7 @@ WORD_QUESTIONS = frozenset(
 )
 WORD_STANDING = frozenset("always never from remember prefer rather please".split())
 WORD_STOP_OF: dict[str, frozenset[str]] = {
-    language: frozenset(words.split()) for language, words in WORD_STOPS.items()
+    language: frozenset(map(fold_text, words.split())) for language, words in WORD_STOPS.items()
 }
 WORD_ANY_STOP = frozenset().union(*(WORD_STOP_OF[k] for k in ("en", "ru", "ar", "he", "hi")))
 WORD_LANGUAGES = ("de", "fr", "es", "pt", "it", "nl")

@@ -8,11 +8,12 @@ and their parts; scripts without spaces give n-grams; stop words give no term, o
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-from eunoe.domain.scripts import ABUGIDA_LETTERS, HAN_KANA_LETTERS, HANGUL_LETTERS
+from eunoe.domain.scripts import ABUGIDA_LETTERS, HAN_KANA_LETTERS, HANGUL_LETTERS, JOINING_MARKS
+from eunoe.stages.scoring.folding import fold_text
+from eunoe.stages.scoring.script_stems import stem_script
 from eunoe.stages.scoring.stemming import stem_english, stem_light
 from eunoe.stages.scoring.word_memo import WORD_LONGEST, WordEntry, WordMemo
 from eunoe.stages.scoring.word_splitting import split_words
@@ -48,7 +49,8 @@ from eunoe.stages.scoring.word_tables import (
 _WORD_NGRAM_RUN = re.compile(
     f"([{ABUGIDA_LETTERS}]+)|([{HAN_KANA_LETTERS}]+)|([{HANGUL_LETTERS}]+)"
 )
-_WORD_PARTS = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
+_WORD_PARTS = re.compile(rf"(?:[^\W\d_]|(?!\d)[{JOINING_MARKS}])++|\d+(?:[.,]\d+)*")
+_WORD_LETTERS = re.compile(rf"(?:[^\W\d_]|(?!\d)[{JOINING_MARKS}])++")
 _WORD_PARTS_SMALL = re.compile(r"[a-z]++|[0-9]++(?:[.,][0-9]++)*+")
 _WORD_CAMEL = re.compile(
     r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
@@ -81,29 +83,12 @@ def _word_fixed_marks() -> dict[str, int]:
     ):
         for word in table:
             marks[word] = marks.get(word, 0) | mark
-    for month in ("march", "mars"):
+    for month in ("march", "mars", "mart", "maja", "marca"):
         marks[month] &= ~MARK_TIME
     return marks
 
 
 _WORD_FIXED_MARKS = _word_fixed_marks()
-
-
-def fold_text(text: str) -> str:
-    """Fold width, case and accents; marks of Indic and Thai scripts stay."""
-    if text.isascii():
-        return text.lower()
-    text = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-    if text.isascii():
-        return text
-    decomposed = unicodedata.normalize("NFD", text)
-    kept = "".join(
-        c
-        for c in decomposed
-        if not ("\u0300" <= c <= "\u036f" or "\u0591" <= c <= "\u05c7" or "\u064b" <= c <= "\u065f")
-        or c == "\u0306"
-    )
-    return unicodedata.normalize("NFC", kept)
 
 
 def _word_ngrams(run: str, smallest: int, largest: int) -> list[str]:
@@ -145,13 +130,7 @@ def _word_simple_term(folded: str) -> str:
         return ""
     if folded.isascii():
         return stem_english(folded) if folded.isalpha() else folded[:WORD_LONGEST]
-    if "\u0400" <= folded[0] <= "\u04ff":
-        return stem_light(folded, "ru")
-    if "\u0621" <= folded[0] <= "\u064a" and len(folded) > 4 and folded.startswith("ال"):
-        return folded[2:]
-    if "\u05d0" <= folded[0] <= "\u05ea" and len(folded) > 4 and folded[0] in "הבלומשכ":
-        return folded[1:]
-    return folded[:WORD_LONGEST]
+    return stem_script(folded)[:WORD_LONGEST]
 
 
 def _word_piece_terms(piece: str) -> Sequence[str]:
@@ -243,7 +222,7 @@ def _word_make(word: str) -> WordEntry:
     if not folded.isascii() and _WORD_NGRAM_RUN.search(folded):
         return _word_script_terms(folded), marks, folded
     hump = (_WORD_HUMP_ASCII if word.isascii() else _WORD_CAMEL).search(word) is not None
-    if word.isdigit() or (not hump and (plain or word.isalpha() or folded.isalpha())):
+    if word.isdigit() or (not hump and (plain or _WORD_LETTERS.fullmatch(folded))):
         term = _word_simple_term(folded)
         return (term,) if term else (), marks, folded
     terms, identifier = _word_compound(word, folded)
@@ -285,6 +264,12 @@ def guess_language(folded: list[str]) -> str:
         if hits >= 2 and hits > best:
             best, language = hits, candidate
     return language
+
+
+def speaks_english(text: str) -> bool:
+    """Whether a text has English stop words, and no language has more of its own."""
+    folded = [word for _, _, word in look_up_words(split_words(text))]
+    return not WORD_STOP_OF["en"].isdisjoint(folded) and guess_language(folded) == "en"
 
 
 @lru_cache(maxsize=20_000)

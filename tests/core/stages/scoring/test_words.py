@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eunoe.stages.scoring.folding import fold_text
 from eunoe.stages.scoring.word_tables import (
     MARK_CAPITAL,
     MARK_FIRST_PERSON,
@@ -12,7 +13,6 @@ from eunoe.stages.scoring.word_tables import (
     MARK_TIME,
 )
 from eunoe.stages.scoring.words import (
-    fold_text,
     guess_language,
     language_terms,
     look_up_word,
@@ -40,9 +40,12 @@ def terms(text):
             ["プ", "ロ", "ジ", "ェ", "ク", "ト", "プロ", "ロジ", "ジェ", "ェク", "クト"],
         ),
         ("프로젝트", ["프로", "로젝", "젝트"]),
-        ("القاهرة", ["قاهرة"]),
+        ("القاهرة", ["قاهر"]),
         ("машины", ["машин"]),
-        ("हिन्दी", ["हिन्दी"]),
+        ("हिन्दी", ["हिन्द"]),
+        ("गाड़ी खरीदी।", ["गाड़", "खरीद"]),
+        ("আমার বোন", ["আমার", "বোন"]),
+        ("மதுரையில்", ["மதுரையில்"]),
         ("", []),
         ("!!! ...", []),
     ],
