@@ -12,6 +12,7 @@ from eunoe.domain.atom import Atom, atom_of
 from eunoe.pipeline.request import Request
 from eunoe.stages.excerpts import cut_excerpt
 from eunoe.stages.quoting import spoken_text
+from eunoe.stages.scoring.evidence import passage_gain
 from eunoe.stages.scoring.profile import Relevance
 from eunoe.stages.scoring.words import terms_of_text
 
@@ -28,6 +29,8 @@ _EXCERPT_FLOOR = 0.02
 _EXCERPT_SWAP = 0.05
 _EXCERPT_SWAP_SURE = 0.3
 _EXCERPT_SURE = 0.7
+_EXCERPT_ALL = 0.9
+_EXCERPT_ANSWERED = 0.1
 _EXCERPT_NEAR_BEST = 0.25
 """What gives way to an excerpt may matter so much, as a share of the excerpt's relevance; and so
 much where it holds at least ``SURE`` of the question and ``NEAR_BEST`` of the best relevance."""
@@ -76,7 +79,8 @@ def fill_with_excerpts(
     """Excerpts of the most relevant long messages that were not chosen, as far as the room goes.
 
     Where the room is filled with what hardly matters, some of that gives way: messages that
-    together matter a twentieth of the excerpt, or three tenths if it holds most of the question.
+    together matter a twentieth of the excerpt, three tenths if it holds most of the question, or as
+    much as it does if it holds nearly all and nothing else answers.
 
     Args:
         room: tokens that the choice left over, the head of the block paid.
@@ -90,17 +94,19 @@ def fill_with_excerpts(
     long[list(pool.chosen)] = False
     if not long.any():
         return (), frozenset()
-    worth = worth_of_excerpts(pool.worth, pool.cost)
+    weights = dict(pool.answer.profile.weights)
+    drowned = _drowned_words(request, pool, weights, long)
+    worth = worth_of_excerpts(pool.worth, pool.cost, drowned)
     long &= worth >= _EXCERPT_FLOOR * pool.worth.max()
     ranked = np.flatnonzero(long)[np.argsort(-worth[long], kind="stable")]
-    weights = dict(pool.answer.profile.weights)
     density = pool.worth / pool.cost
     fillers = sorted(pool.chosen, key=lambda k: (density[k], k))
     found: list[Excerpt] = []
     gone: set[int] = set()
     for k in ranked[:_EXCERPT_CANDIDATES].tolist():
         most = EXCERPT_MOST_TOKENS + EXCERPT_LINE_TOKENS
-        giving = _giving_way(pool, fillers, _EXCERPT_SWAP_SURE * worth[k], most - room)
+        swap = 1.0 if drowned[k] > 0.0 else _EXCERPT_SWAP_SURE
+        giving = _giving_way(pool, fillers, swap * worth[k], most - room)
         limit = min(most, room + int(pool.cost[giving].sum()))
         if limit < _EXCERPT_LEAST_ROOM + EXCERPT_LINE_TOKENS:
             continue
@@ -122,15 +128,51 @@ def fill_with_excerpts(
     return tuple(sorted(found, key=lambda e: e.atom.first)), frozenset(gone)
 
 
-def worth_of_excerpts(worth: NDArray[np.float64], cost: NDArray[np.int64]) -> NDArray[np.float64]:
+def worth_of_excerpts(
+    worth: NDArray[np.float64], cost: NDArray[np.int64], drowned: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Relevance of long messages if the part that matters stood for them.
 
     Scoring prices length with half its logarithm: the odds of an excerpt are the message's times
-    ``sqrt(cost/150)``.
+    ``sqrt(cost/150)``. In a long message words count less, too.
+
+    Args:
+        drowned: What the words of the question would add to the log-odds in the excerpt.
     """
     bounded = np.minimum(worth, 1.0 - 1e-12)
     odds = bounded / (1.0 - bounded) * np.sqrt(np.maximum(1.0, cost / _EXCERPT_LEAST_TOKENS))
+    odds = odds * np.exp(drowned)
     return np.asarray(odds / (1.0 + odds))
+
+
+def _drowned_words(
+    request: Request, pool: ExcerptPool, weights: Mapping[str, float], long: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """What the question's words count less in long messages than they do in a passage.
+
+    Where nothing that was chosen answers, of those alone that hold nearly all of the question, and
+    more than any message that was chosen: words that are scattered over a long text, or said
+    elsewhere, too, speak for no passage.
+    """
+    found = np.zeros(pool.places.size)
+    total = sum(weights.values())
+    if total <= 0.0 or pool.worth.max() > _EXCERPT_ANSWERED:
+        return found
+    index, atoms, entries = request.transcript.index, request.transcript.atoms, request.entries
+    held: dict[int, list[float]] = {}
+    holders = index.holders(list(weights), len(pool.values))
+    for weight, places in zip(weights.values(), holders, strict=True):
+        for place in places:
+            held.setdefault(place, []).append(weight)
+    most = {i: sum(held[i]) for i in held}
+    chosen = [i for k in pool.chosen for i in atoms[pool.places[k]].indices]
+    least = max([_EXCERPT_ALL * total, *(most.get(i, 0.0) + 1e-9 for i in chosen)])
+    for k in long.nonzero()[0].tolist():
+        for i in atoms[pool.places[k]].indices:
+            if most.get(i, 0.0) >= least:
+                gain = passage_gain(index.settings, held[i], entries[i].analysed().length)
+                found[k] = max(found[k], gain)
+    return found
 
 
 def _giving_way(

@@ -11,13 +11,7 @@ from typing import NamedTuple
 
 from eunoe.stages.scoring.asking import is_question
 from eunoe.stages.scoring.cues import is_standing
-from eunoe.stages.scoring.dates import (
-    CalendarDate,
-    day_number,
-    find_clock,
-    find_dates,
-    has_date,
-)
+from eunoe.stages.scoring.dates import CalendarDate, day_number, find_clock, find_dates, has_date
 from eunoe.stages.scoring.folding import fold_text
 from eunoe.stages.scoring.word_memo import WordEntry
 from eunoe.stages.scoring.word_splitting import split_words

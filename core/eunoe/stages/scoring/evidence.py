@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -24,6 +25,9 @@ from eunoe.stages.scoring.signals import (
 
 EVIDENCE_IDF_UNIT = 5.0
 """Sums of idf are divided by this, about the idf of a word in one message of two hundred."""
+
+EVIDENCE_PASSAGE = 60
+"""Terms of a passage that is quoted of a long message."""
 
 _EVIDENCE_GRID = 1 << 17
 
@@ -196,3 +200,20 @@ def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[
         "kind": w.kind * own,
         "kind_around": (w.kind_around / EVIDENCE_IDF_UNIT) * around,
     }
+
+
+def passage_gain(settings: ScoringSettings, weights: Sequence[float], length: int) -> float:
+    """What words add to the log-odds if they stand in a passage, not in a text of this length.
+
+    Args:
+        settings: Constants.
+        weights: Of the words of a question that the text holds, each once.
+        length: Terms of the text.
+    """
+    sizes = np.array([min(length, EVIDENCE_PASSAGE), length], dtype=np.float64)
+    norms = length_norm(sizes, settings.k1, settings.b, settings.mean_length)
+    short, long = (1.0 / (1.0 + norms)).tolist()
+    near = settings.weights.nearby / EVIDENCE_IDF_UNIT * sum(weights) * (short - long)
+    many = len(weights)
+    hits = settings.weights.hits * math.log((1.0 + many * short) / (1.0 + many * long))
+    return float(near + hits)

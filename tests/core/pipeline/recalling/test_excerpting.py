@@ -81,3 +81,34 @@ def test_the_excerpt_stays_while_the_turn_runs():
     first, later = ask(messages[:-2], 900), ask(messages, 900)
     block = next(p.message for p in first.placements if p.index is None)
     assert block in [p.message for p in later.placements]
+
+
+NOTES = (
+    "The lift is inspected in autumn. Bring a coat.",
+    "Der Aufzug wird im Herbst geprüft. Nimm einen Mantel mit.",
+    "El ascensor se revisa en otoño. Lleva un abrigo.",
+)
+
+
+@pytest.mark.parametrize("policy", ["stable", "relevance"])
+@pytest.mark.parametrize(
+    ("notes", "fact", "asked"),
+    [
+        (
+            NOTES[0],
+            "The emergency valve is behind the left panel.",
+            "Where is the emergency valve?",
+        ),
+        (NOTES[1], "Der Ersatzschlüssel liegt im Blumentopf.", "Wo liegt der Ersatzschlüssel?"),
+        (NOTES[2], "La llave inglesa está en el sótano.", "¿Dónde está la llave inglesa?"),
+    ],
+)
+def test_one_sentence_of_a_long_answer_comes_back_where_nothing_else_answers(
+    policy, notes, fact, asked
+):
+    long = " ".join([notes] * 40 + [fact] + [notes] * 40)
+    answer = ask(
+        chat(user("tell me about the house"), assistant(long), question=asked), 900, policy=policy
+    )
+    assert fact in "\n".join(map(said, sent_by(answer)))
+    assert answer.report.tokens_after <= 900

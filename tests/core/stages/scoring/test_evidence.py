@@ -1,7 +1,7 @@
 import numpy as np
 
 from eunoe.stages.scoring.analysis import analyse_text
-from eunoe.stages.scoring.evidence import EvidenceView, group_parts, term_parts
+from eunoe.stages.scoring.evidence import EvidenceView, group_parts, passage_gain, term_parts
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.postings import TermPostings
 from eunoe.stages.scoring.settings import ScoringSettings
@@ -63,3 +63,10 @@ def test_grids_come_in_parts_when_the_chat_is_long():
     view.ask(words)
     sums = [(part.start, grid.sum(axis=1).tolist()) for part, grid in view.grids(words)]
     assert sums == [(0, [size]), (1, [0]), (2, [size])]
+
+
+def test_words_gain_by_standing_in_a_passage_of_a_long_text():
+    settings = ScoringSettings()
+    assert passage_gain(settings, [6.0, 5.0], 40) == 0.0
+    gains = [passage_gain(settings, [6.0, 5.0], length) for length in (80, 400, 2_000)]
+    assert 0.0 < gains[0] < gains[1] < gains[2] < passage_gain(settings, [6.0] * 4, 2_000)
