@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 217 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 367ef81dd5ac3d1a76aceffa20d0b8c897ab52f1803c7a14b6f12685f4ed12e0
+# sources sha256 9932d650af7463ff616a5c6bd96d03b2ad2efc3f19fe4343ab5930add729a884
 
 from __future__ import annotations
 
@@ -5789,6 +5789,9 @@ class Surroundings:
 EVIDENCE_IDF_UNIT = 5.0
 """Sums of idf are divided by this, about the idf of a word in one message of two hundred."""
 
+EVIDENCE_PASSAGE = 60
+"""Terms of a passage that is quoted of a long message."""
+
 _EVIDENCE_GRID = 1 << 17
 
 
@@ -5960,6 +5963,23 @@ def group_parts(view: EvidenceView, profile: QueryProfile) -> dict[str, NDArray[
         "kind": w.kind * own,
         "kind_around": (w.kind_around / EVIDENCE_IDF_UNIT) * around,
     }
+
+
+def passage_gain(settings: ScoringSettings, weights: Sequence[float], length: int) -> float:
+    """What words add to the log-odds if they stand in a passage, not in a text of this length.
+
+    Args:
+        settings: Constants.
+        weights: Of the words of a question that the text holds, each once.
+        length: Terms of the text.
+    """
+    sizes = np.array([min(length, EVIDENCE_PASSAGE), length], dtype=np.float64)
+    norms = length_norm(sizes, settings.k1, settings.b, settings.mean_length)
+    short, long = (1.0 / (1.0 + norms)).tolist()
+    near = settings.weights.nearby / EVIDENCE_IDF_UNIT * sum(weights) * (short - long)
+    many = len(weights)
+    hits = settings.weights.hits * math.log((1.0 + many * short) / (1.0 + many * long))
+    return float(near + hits)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -19448,6 +19468,8 @@ _EXCERPT_FLOOR = 0.02
 _EXCERPT_SWAP = 0.05
 _EXCERPT_SWAP_SURE = 0.3
 _EXCERPT_SURE = 0.7
+_EXCERPT_ALL = 0.9
+_EXCERPT_ANSWERED = 0.1
 _EXCERPT_NEAR_BEST = 0.25
 """What gives way to an excerpt may matter so much, as a share of the excerpt's relevance; and so
 much where it holds at least ``SURE`` of the question and ``NEAR_BEST`` of the best relevance."""
@@ -19496,7 +19518,8 @@ def fill_with_excerpts(
     """Excerpts of the most relevant long messages that were not chosen, as far as the room goes.
 
     Where the room is filled with what hardly matters, some of that gives way: messages that
-    together matter a twentieth of the excerpt, or three tenths if it holds most of the question.
+    together matter a twentieth of the excerpt, three tenths if it holds most of the question, or as
+    much as it does if it holds nearly all and nothing else answers.
 
     Args:
         room: tokens that the choice left over, the head of the block paid.
@@ -19510,17 +19533,19 @@ def fill_with_excerpts(
     long[list(pool.chosen)] = False
     if not long.any():
         return (), frozenset()
-    worth = worth_of_excerpts(pool.worth, pool.cost)
+    weights = dict(pool.answer.profile.weights)
+    drowned = _drowned_words(request, pool, weights, long)
+    worth = worth_of_excerpts(pool.worth, pool.cost, drowned)
     long &= worth >= _EXCERPT_FLOOR * pool.worth.max()
     ranked = np.flatnonzero(long)[np.argsort(-worth[long], kind="stable")]
-    weights = dict(pool.answer.profile.weights)
     density = pool.worth / pool.cost
     fillers = sorted(pool.chosen, key=lambda k: (density[k], k))
     found: list[Excerpt] = []
     gone: set[int] = set()
     for k in ranked[:_EXCERPT_CANDIDATES].tolist():
         most = EXCERPT_MOST_TOKENS + EXCERPT_LINE_TOKENS
-        giving = _giving_way(pool, fillers, _EXCERPT_SWAP_SURE * worth[k], most - room)
+        swap = 1.0 if drowned[k] > 0.0 else _EXCERPT_SWAP_SURE
+        giving = _giving_way(pool, fillers, swap * worth[k], most - room)
         limit = min(most, room + int(pool.cost[giving].sum()))
         if limit < _EXCERPT_LEAST_ROOM + EXCERPT_LINE_TOKENS:
             continue
@@ -19542,15 +19567,51 @@ def fill_with_excerpts(
     return tuple(sorted(found, key=lambda e: e.atom.first)), frozenset(gone)
 
 
-def worth_of_excerpts(worth: NDArray[np.float64], cost: NDArray[np.int64]) -> NDArray[np.float64]:
+def worth_of_excerpts(
+    worth: NDArray[np.float64], cost: NDArray[np.int64], drowned: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Relevance of long messages if the part that matters stood for them.
 
     Scoring prices length with half its logarithm: the odds of an excerpt are the message's times
-    ``sqrt(cost/150)``.
+    ``sqrt(cost/150)``. In a long message words count less, too.
+
+    Args:
+        drowned: What the words of the question would add to the log-odds in the excerpt.
     """
     bounded = np.minimum(worth, 1.0 - 1e-12)
     odds = bounded / (1.0 - bounded) * np.sqrt(np.maximum(1.0, cost / _EXCERPT_LEAST_TOKENS))
+    odds = odds * np.exp(drowned)
     return np.asarray(odds / (1.0 + odds))
+
+
+def _drowned_words(
+    request: Request, pool: ExcerptPool, weights: Mapping[str, float], long: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """What the question's words count less in long messages than they do in a passage.
+
+    Where nothing that was chosen answers, of those alone that hold nearly all of the question, and
+    more than any message that was chosen: words that are scattered over a long text, or said
+    elsewhere, too, speak for no passage.
+    """
+    found = np.zeros(pool.places.size)
+    total = sum(weights.values())
+    if total <= 0.0 or pool.worth.max() > _EXCERPT_ANSWERED:
+        return found
+    index, atoms, entries = request.transcript.index, request.transcript.atoms, request.entries
+    held: dict[int, list[float]] = {}
+    holders = index.holders(list(weights), len(pool.values))
+    for weight, places in zip(weights.values(), holders, strict=True):
+        for place in places:
+            held.setdefault(place, []).append(weight)
+    most = {i: sum(held[i]) for i in held}
+    chosen = [i for k in pool.chosen for i in atoms[pool.places[k]].indices]
+    least = max([_EXCERPT_ALL * total, *(most.get(i, 0.0) + 1e-9 for i in chosen)])
+    for k in long.nonzero()[0].tolist():
+        for i in atoms[pool.places[k]].indices:
+            if most.get(i, 0.0) >= least:
+                gain = passage_gain(index.settings, held[i], entries[i].analysed().length)
+                found[k] = max(found[k], gain)
+    return found
 
 
 def _giving_way(
