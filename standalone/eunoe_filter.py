@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 217 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 9932d650af7463ff616a5c6bd96d03b2ad2efc3f19fe4343ab5930add729a884
+# sources sha256 0d0a436c5a1bd09861815bddc15e7ccbcac24bbd81e0974f56284126ff2de14e
 
 from __future__ import annotations
 
@@ -19591,11 +19591,11 @@ def _drowned_words(
 
     Where nothing that was chosen answers, of those alone that hold nearly all of the question, and
     more than any message that was chosen: words that are scattered over a long text, or said
-    elsewhere, too, speak for no passage.
+    elsewhere, too, speak for no passage. Where calls are made their values matter, not passages.
     """
     found = np.zeros(pool.places.size)
     total = sum(weights.values())
-    if total <= 0.0 or pool.worth.max() > _EXCERPT_ANSWERED:
+    if total <= 0.0 or pool.worth.max() > _EXCERPT_ANSWERED or request.acts_by_tools:
         return found
     index, atoms, entries = request.transcript.index, request.transcript.atoms, request.entries
     held: dict[int, list[float]] = {}

@@ -152,11 +152,11 @@ def _drowned_words(
 
     Where nothing that was chosen answers, of those alone that hold nearly all of the question, and
     more than any message that was chosen: words that are scattered over a long text, or said
-    elsewhere, too, speak for no passage.
+    elsewhere, too, speak for no passage. Where calls are made their values matter, not passages.
     """
     found = np.zeros(pool.places.size)
     total = sum(weights.values())
-    if total <= 0.0 or pool.worth.max() > _EXCERPT_ANSWERED:
+    if total <= 0.0 or pool.worth.max() > _EXCERPT_ANSWERED or request.acts_by_tools:
         return found
     index, atoms, entries = request.transcript.index, request.transcript.atoms, request.entries
     held: dict[int, list[float]] = {}
