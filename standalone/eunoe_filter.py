@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 217 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 0d0a436c5a1bd09861815bddc15e7ccbcac24bbd81e0974f56284126ff2de14e
+# sources sha256 126371919f3be34fe46541a9df77db93ca8f8a6fae57922bc1df82427b5798bd
 
 from __future__ import annotations
 
@@ -5985,6 +5985,10 @@ def passage_gain(settings: ScoringSettings, weights: Sequence[float], length: in
 # --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.asked_words: Words of the chat that stand for words of a question that it does not hold as they are.
 
+ASKED_NEAR_TERMS = 32
+"""Words of a question that others are looked for, at most: each is searched in all words held."""
+
+
 def near_terms(view: EvidenceView, query: TextAnalysis, terms: Sequence[str]) -> dict[str, float]:
     """Terms of the chat that are nearly one of the question, and the share that each counts.
 
@@ -6000,16 +6004,20 @@ def near_terms(view: EvidenceView, query: TextAnalysis, terms: Sequence[str]) ->
     english = speaks_english(query.body)
     cues, kind = cues_of(query), kind_of(query)
     near: dict[str, float] = {}
+    looked = 0
     for term in terms:
         known = view.idf(term) > 0.0
         if (known and english) or meta_share(term, cues, kind) < 1.0:
             continue
+        looked += 1
+        if looked > ASKED_NEAR_TERMS:
+            break
         nearest = view.postings.near(term, view.size, known=known, derived=english)
         found = [other for other in nearest if other not in terms]
         for other in found:
             share = view.settings.near_word / len(found) ** 0.5
             near[other] = max(near.get(other, 0.0), share)
-    for day in query.dates:
+    for day in query.dates[:ASKED_NEAR_TERMS]:
         for other in view.postings.holding(numeric_forms(day), view.size):
             near.setdefault(other, 1.0)
         if day[2] and str(day[2]) not in terms:

@@ -10,6 +10,9 @@ from eunoe.stages.scoring.evidence import EvidenceView
 from eunoe.stages.scoring.profile import cues_of, kind_of, meta_share
 from eunoe.stages.scoring.words import speaks_english
 
+ASKED_NEAR_TERMS = 32
+"""Words of a question that others are looked for, at most: each is searched in all words held."""
+
 
 def near_terms(view: EvidenceView, query: TextAnalysis, terms: Sequence[str]) -> dict[str, float]:
     """Terms of the chat that are nearly one of the question, and the share that each counts.
@@ -26,16 +29,20 @@ def near_terms(view: EvidenceView, query: TextAnalysis, terms: Sequence[str]) ->
     english = speaks_english(query.body)
     cues, kind = cues_of(query), kind_of(query)
     near: dict[str, float] = {}
+    looked = 0
     for term in terms:
         known = view.idf(term) > 0.0
         if (known and english) or meta_share(term, cues, kind) < 1.0:
             continue
+        looked += 1
+        if looked > ASKED_NEAR_TERMS:
+            break
         nearest = view.postings.near(term, view.size, known=known, derived=english)
         found = [other for other in nearest if other not in terms]
         for other in found:
             share = view.settings.near_word / len(found) ** 0.5
             near[other] = max(near.get(other, 0.0), share)
-    for day in query.dates:
+    for day in query.dates[:ASKED_NEAR_TERMS]:
         for other in view.postings.holding(numeric_forms(day), view.size):
             near.setdefault(other, 1.0)
         if day[2] and str(day[2]) not in terms:

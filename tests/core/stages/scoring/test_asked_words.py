@@ -1,6 +1,7 @@
 import pytest
 
 from eunoe.stages.scoring.analysis import analyse_text
+from eunoe.stages.scoring.asked_words import ASKED_NEAR_TERMS
 from eunoe.stages.scoring.index import RelevanceIndex
 
 FILLER = ["the garden needs rain", "we had soup for lunch", "my train was late again"]
@@ -47,3 +48,15 @@ def test_later_messages_change_no_earlier_answer():
     before = index.relevance(query, upto=1).values
     index.append(analyse_text("warantee", role="user"), turn=1, tokens=9)
     assert index.relevance(query, upto=1).values.tolist() == before.tolist()
+
+
+def test_of_a_long_question_the_first_words_are_looked_for():
+    index = RelevanceIndex()
+    index.append(analyse_text("the warranty ends soon", role="user"), turn=0, tokens=9)
+    strange = " ".join(
+        f"qx{chr(97 + i % 26)}{chr(97 + i // 26)}zv" for i in range(ASKED_NEAR_TERMS)
+    )
+    near = index.profile(analyse_text(f"the waranty {strange}", role="user"))
+    far = index.profile(analyse_text(f"the {strange} waranty", role="user"))
+    assert [term for term, _ in near.weights] == ["warranti"]
+    assert far.weights == ()
