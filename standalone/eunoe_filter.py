@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 217 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 126371919f3be34fe46541a9df77db93ca8f8a6fae57922bc1df82427b5798bd
+# sources sha256 40f2a5da62883851da133a6fbcdf228c0ddde0c2795284bcad57e36bfd2ac44e
 
 from __future__ import annotations
 
@@ -6620,7 +6620,8 @@ class RelevanceIndex:
         terms = [term for term in query.terms if term not in name_terms]
         view.ask(terms)
         near = near_terms(view, query, terms)
-        view.ask([*terms, *near])
+        if near:
+            view.ask([*terms, *near])
         for term in terms:
             idf = view.idf(term)
             if idf > 0.0:

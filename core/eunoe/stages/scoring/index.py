@@ -113,7 +113,8 @@ class RelevanceIndex:
         terms = [term for term in query.terms if term not in name_terms]
         view.ask(terms)
         near = near_terms(view, query, terms)
-        view.ask([*terms, *near])
+        if near:
+            view.ask([*terms, *near])
         for term in terms:
             idf = view.idf(term)
             if idf > 0.0:
