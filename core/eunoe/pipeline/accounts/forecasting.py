@@ -13,9 +13,10 @@ from eunoe.domain.report import Report
 from eunoe.pipeline.request import Request
 from eunoe.stages.accounting.billing import billed_use
 from eunoe.stages.accounting.entry import account_requests
-from eunoe.stages.accounting.forecast import RequestForecast, forecast_request
+from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.list_prices import list_prices
+from eunoe.stages.accounting.other_ways import forecast_request
 from eunoe.stages.accounting.price import PriceLookup, affordable_tokens, depends_on_price
 from eunoe.stages.counting.calibration import read_usage
 from eunoe.stages.counting.message_cost import REPLY_PRIMING

@@ -17,9 +17,10 @@ from eunoe.stages.accounting.cache_bust import (
 )
 from eunoe.stages.accounting.cache_hit import CacheHit, CacheRecord, measure_cache
 from eunoe.stages.accounting.entry import account_requests
-from eunoe.stages.accounting.forecast import PromptForecast, RequestForecast, forecast_request
+from eunoe.stages.accounting.forecast import PromptForecast, RequestForecast
 from eunoe.stages.accounting.ledger import Account, Ledger, Tally
 from eunoe.stages.accounting.list_prices import LIST_PRICES_DATE, list_prices
+from eunoe.stages.accounting.other_ways import forecast_request
 from eunoe.stages.accounting.price import (
     PICODOLLARS,
     ModelPrice,
