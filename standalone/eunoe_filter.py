@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 218 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 a55e79fa373c48751d511d2df22dd6ebb3685bc55acea074cce09c08747940e4
+# sources sha256 f4a686cbc9692916b0e1ee08f146eec78a57a56e3ca397f5d3ed23c0c119cd34
 
 from __future__ import annotations
 
@@ -24620,7 +24620,7 @@ _ROOM_STEPS = 8
 """Documents take their room in eighths of what is allowed: retrieved text has another length at
 each turn, and every other room would cut the chat elsewhere."""
 _JOIN_TOKENS = 2
-"""What a text may take more in two pieces than in one."""
+"""What they may take more behind another text, such as a recalled block, than behind nothing."""
 
 
 def with_flags_in_front(
@@ -24649,7 +24649,7 @@ class Documents:
         place: of the message in the list.
         whole: the message as it is.
         flags, text, rest: what its text is made of.
-        tokens: what ``text`` takes.
+        tokens: what ``text`` takes in front of the question.
     """
 
     place: int
@@ -24662,7 +24662,7 @@ class Documents:
     def room(self, allowed: int) -> int:
         """Tokens that are kept free for them; all that is allowed if too little would be left."""
         step = max(1, allowed // _ROOM_STEPS)
-        return min(allowed, -(-self.tokens // step) * step)
+        return min(allowed, -(-(self.tokens + _JOIN_TOKENS) // step) * step)
 
     def taken_out(self, messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """The list with the bare question."""
@@ -24706,7 +24706,8 @@ def find_documents(
         place = _place_that_ends_with(messages, rest) if rest.strip() else -1
         text = first_text(messages[place]) if place >= 0 else ""
         if text.startswith(flags) and (front := text[len(flags) : -len(rest)]).strip():
-            tokens = counter.count(text) - counter.count(flags + rest) + _JOIN_TOKENS
+            mark = ELISION if flags else ""
+            tokens = counter.count(mark + front + rest) - counter.count(mark + rest)
             return Documents(
                 place=place,
                 whole=messages[place],
