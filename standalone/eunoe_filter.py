@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 218 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 f4a686cbc9692916b0e1ee08f146eec78a57a56e3ca397f5d3ed23c0c119cd34
+# sources sha256 94df3afdd4e3575271253e515520b9deb65ed37963cad1356e1d0a573e197850
 
 from __future__ import annotations
 
@@ -25056,6 +25056,7 @@ def priced_model_id(model_id: str, model: Mapping[str, Any], base: Mapping[str, 
 _TEMPORARY = ("temporary:", "local:")
 _CHANNEL = "channel:"
 _RESUMED = "tool_approval_resume"
+_WRITTEN = "base_user_prompt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25124,7 +25125,7 @@ async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
         model=model,
         base=base_entry(given.request, base_model_id(model)),
         model_prompt=str(prompt or ""),
-        written=str(metadata.get("base_user_prompt") or ""),
+        written=str(metadata.get(_WRITTEN) or ""),
         user=user,
         chat=chat_name(metadata, messages),
         earlier=read_turn_notes(metadata),
@@ -25138,17 +25139,23 @@ async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
 def chat_name(metadata: Mapping[str, Any] | None, messages: object) -> str:
     """Name of the chat that goes on from request to request; empty where none does.
 
-    All temporary chats of an open page share one id: their first question tells them apart, in 16
-    bits that tell nothing of it. In a channel each answer is given a list of its own.
+    All temporary chats of an open page share one id: their first question tells them apart, as it
+    was written, in 16 bits that tell nothing of it. The steps of a turn have the name of the first:
+    they may see that question without its flags. In a channel each answer is given a list of its
+    own.
     """
-    chat = str((metadata or {}).get("chat_id") or "")
+    known = metadata or {}
+    chat = str(known.get("chat_id") or "")
     if chat.startswith(_CHANNEL):
         return ""
     if not chat.startswith(_TEMPORARY):
         return chat
+    if named := read_turn_notes(metadata).chat:
+        return named
     given = messages if isinstance(messages, Sequence) else ()
-    users = (m for m in given if isinstance(m, Mapping) and m.get("role") == "user")
-    first = first_text(next(users, {})).encode("utf-8", "replace")
+    users = [m for m in given if isinstance(m, Mapping) and m.get("role") == "user"]
+    written = str(known.get(_WRITTEN) or "") if len(users) == 1 else ""
+    first = (written or first_text(next(iter(users), {}))).encode("utf-8", "replace")
     return f"{chat} {hashlib.blake2b(first, digest_size=2).hexdigest()}"
 
 

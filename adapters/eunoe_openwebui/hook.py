@@ -17,6 +17,7 @@ from eunoe_openwebui.window import base_model_id
 _TEMPORARY = ("temporary:", "local:")
 _CHANNEL = "channel:"
 _RESUMED = "tool_approval_resume"
+_WRITTEN = "base_user_prompt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
         model=model,
         base=base_entry(given.request, base_model_id(model)),
         model_prompt=str(prompt or ""),
-        written=str(metadata.get("base_user_prompt") or ""),
+        written=str(metadata.get(_WRITTEN) or ""),
         user=user,
         chat=chat_name(metadata, messages),
         earlier=read_turn_notes(metadata),
@@ -99,17 +100,23 @@ async def read_hook_arguments(given: HookArguments) -> FilterRequest | None:
 def chat_name(metadata: Mapping[str, Any] | None, messages: object) -> str:
     """Name of the chat that goes on from request to request; empty where none does.
 
-    All temporary chats of an open page share one id: their first question tells them apart, in 16
-    bits that tell nothing of it. In a channel each answer is given a list of its own.
+    All temporary chats of an open page share one id: their first question tells them apart, as it
+    was written, in 16 bits that tell nothing of it. The steps of a turn have the name of the first:
+    they may see that question without its flags. In a channel each answer is given a list of its
+    own.
     """
-    chat = str((metadata or {}).get("chat_id") or "")
+    known = metadata or {}
+    chat = str(known.get("chat_id") or "")
     if chat.startswith(_CHANNEL):
         return ""
     if not chat.startswith(_TEMPORARY):
         return chat
+    if named := read_turn_notes(metadata).chat:
+        return named
     given = messages if isinstance(messages, Sequence) else ()
-    users = (m for m in given if isinstance(m, Mapping) and m.get("role") == "user")
-    first = first_text(next(users, {})).encode("utf-8", "replace")
+    users = [m for m in given if isinstance(m, Mapping) and m.get("role") == "user"]
+    written = str(known.get(_WRITTEN) or "") if len(users) == 1 else ""
+    first = (written or first_text(next(iter(users), {}))).encode("utf-8", "replace")
     return f"{chat} {hashlib.blake2b(first, digest_size=2).hexdigest()}"
 
 

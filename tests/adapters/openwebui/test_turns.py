@@ -45,6 +45,27 @@ def test_a_new_temporary_chat_owes_nothing_to_the_one_before(plugin: Any, chat_i
     assert "Hello" not in str(fresh["eunoe"]["chat"])
 
 
+def test_a_temporary_chat_keeps_its_name_whatever_the_host_makes_of_its_first_question(
+    plugin: Any,
+) -> None:
+    written = "!pin Which port?"
+    given = f"<context>{WORD * 50}</context>\n\n{written}"
+    names = []
+    for messages in (
+        [{"role": "user", "content": given}],
+        [{"role": "user", "content": written}, *talk(1)],
+    ):
+        metadata: dict[str, Any] = {"chat_id": "temporary:a"}
+        metadata["base_user_prompt"] = written if len(messages) == 1 else "And now?"
+        call = {"id": "c", "type": "function", "function": {"name": "a", "arguments": "{}"}}
+        for _ in range(2):
+            messages = asked(plugin, metadata, messages)
+            names.append(metadata["eunoe"]["chat"])
+            messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
+            messages.append({"role": "tool", "tool_call_id": "c", "content": "Done."})
+    assert names == names[:1] * 4
+
+
 def test_an_answer_in_a_channel_goes_on_from_none(plugin: Any) -> None:
     for thread in range(3):
         prompt = f"You take part in a thread.\n{thread} " + WORD * 1500
