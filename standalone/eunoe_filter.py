@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 218 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 94df3afdd4e3575271253e515520b9deb65ed37963cad1356e1d0a573e197850
+# sources sha256 9e88b7a90e02920654dd79f54b40c86d226c6026a13bb41d0827a24742801e65
 
 from __future__ import annotations
 
@@ -25304,11 +25304,13 @@ def fit_request(
         )
 
     counter = find_tokenizer(family_of(real_model))
-    aside = not (valves.read_flags and names_target(messages))  # a target counts the documents
+    documents = find_documents(messages, request.written, counter)
+    if documents is not None and valves.read_flags and names_target(messages):
+        documents = None  # a target counts them
     choice = choose_messages(
         choose,
         messages,
-        find_documents(messages, request.written, counter) if aside else None,
+        documents,
         room=max(1, int(allowed / factor) - prompt_tokens),
         chat=request.chat,
         again=bool(request.earlier.counted),

@@ -156,11 +156,13 @@ def fit_request(
         )
 
     counter = find_tokenizer(family_of(real_model))
-    aside = not (valves.read_flags and names_target(messages))  # a target counts the documents
+    documents = find_documents(messages, request.written, counter)
+    if documents is not None and valves.read_flags and names_target(messages):
+        documents = None  # a target counts them
     choice = choose_messages(
         choose,
         messages,
-        find_documents(messages, request.written, counter) if aside else None,
+        documents,
         room=max(1, int(allowed / factor) - prompt_tokens),
         chat=request.chat,
         again=bool(request.earlier.counted),
