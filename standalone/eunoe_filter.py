@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 218 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 9e88b7a90e02920654dd79f54b40c86d226c6026a13bb41d0827a24742801e65
+# sources sha256 7964aa5592a6d5c8ff30685e1c23282c34e4bbd3a476072195de1eace6d14722
 
 from __future__ import annotations
 
@@ -1743,6 +1743,8 @@ HAN_KANA_LETTERS = "\u3005\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U00
 """Chinese and Japanese."""
 HANGUL_LETTERS = "\uac00-\ud7af"
 """Korean, which has spaces, but glues particles to words, foreign ones too."""
+GLUED_LETTERS = ABUGIDA_LETTERS + HAN_KANA_LETTERS + HANGUL_LETTERS
+"""All of these: a name in other letters may stand right beside them."""
 JOINING_MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0971-\u0df3"
@@ -2890,12 +2892,13 @@ class WordMemo(dict[str, WordEntry]):
 _SPLIT_ANY = rf"\w[\w{JOINING_MARKS}]*(?:['’.\-_/\\:@+#&]+\w[\w{JOINING_MARKS}]*)*"
 _SPLIT_PATTERN = re.compile(_SPLIT_ANY)
 _SPLIT_PATTERN_ASCII = re.compile(r"[A-Za-z0-9_]++(?:['.\-/\\:@+#&]++[A-Za-z0-9_]++)*+")
-_SPLIT_HAN_KANA = re.compile(f"[{HAN_KANA_LETTERS}]")
-# "打开bill.py的第3章": a name in other letters is a word of its own, a number stays with its sign.
+_SPLIT_GLUED = re.compile(f"[{GLUED_LETTERS}]")
+# "打开bill.py的第3章", "bill.py를": a name in other letters is a word of its own, a number stays
+# with its sign.
 _SPLIT_PATTERN_MIXED = re.compile(
-    f"[{HAN_KANA_LETTERS}]++(?=[A-Za-z])"
+    f"[{GLUED_LETTERS}]++(?=[A-Za-z])"
     r"|(?=[0-9_]*+[A-Za-z])[A-Za-z0-9_]++(?:['.\-/\\:@+#&]++[A-Za-z0-9_]++)*+"
-    f"(?=[{HAN_KANA_LETTERS}])"
+    f"(?=[{GLUED_LETTERS}])"
     f"|{_SPLIT_ANY}"
 )
 
@@ -2904,7 +2907,7 @@ def split_words(text: str) -> list[str]:
     """Written words in order; identifiers, paths and dotted names stay whole."""
     if text.isascii():
         return _SPLIT_PATTERN_ASCII.findall(text)
-    mixed = _SPLIT_HAN_KANA.search(text) is not None
+    mixed = _SPLIT_GLUED.search(text) is not None
     return (_SPLIT_PATTERN_MIXED if mixed else _SPLIT_PATTERN).findall(text)
 
 
@@ -8324,10 +8327,9 @@ _QUOTATION = re.compile(
     r'"([^"\n]{3,})"|“([^”\n]{3,})”|„([^“”\n]{3,})[“”]|«([^»\n]{3,})»|「([^」\n]{2,})」|『([^』\n]{2,})』'
     r"|`([^`\n]{2,})`|(?<![\w'])'([^'\n]{3,})'(?!\w)"
 )
-_UNSPACED = ABUGIDA_LETTERS + HAN_KANA_LETTERS + HANGUL_LETTERS
-_GOES_ON = rf"[^\W{_UNSPACED}]"
+_GOES_ON = rf"[^\W{GLUED_LETTERS}]"
 """A letter, digit or underscore that makes a word longer; scripts without spaces glue to words."""
-_GLUED = re.compile(rf"(?<=[{_UNSPACED}])(?=[!-~])|(?<=[!-~])(?=[{_UNSPACED}])")
+_GLUED = re.compile(rf"(?<=[{GLUED_LETTERS}])(?=[!-~])|(?<=[!-~])(?=[{GLUED_LETTERS}])")
 _AROUND = " \t.,;:!?…\"'()[]"
 
 

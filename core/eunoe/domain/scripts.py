@@ -8,6 +8,8 @@ HAN_KANA_LETTERS = "\u3005\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U00
 """Chinese and Japanese."""
 HANGUL_LETTERS = "\uac00-\ud7af"
 """Korean, which has spaces, but glues particles to words, foreign ones too."""
+GLUED_LETTERS = ABUGIDA_LETTERS + HAN_KANA_LETTERS + HANGUL_LETTERS
+"""All of these: a name in other letters may stand right beside them."""
 JOINING_MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0971-\u0df3"

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from eunoe.domain.scripts import ABUGIDA_LETTERS, HAN_KANA_LETTERS, HANGUL_LETTERS
+from eunoe.domain.scripts import GLUED_LETTERS
 
 _SAME_MARKS = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "–": "-", "—": "-", "‑": "-", "\\": "/"}
@@ -29,10 +29,9 @@ _QUOTATION = re.compile(
     r'"([^"\n]{3,})"|“([^”\n]{3,})”|„([^“”\n]{3,})[“”]|«([^»\n]{3,})»|「([^」\n]{2,})」|『([^』\n]{2,})』'
     r"|`([^`\n]{2,})`|(?<![\w'])'([^'\n]{3,})'(?!\w)"
 )
-_UNSPACED = ABUGIDA_LETTERS + HAN_KANA_LETTERS + HANGUL_LETTERS
-_GOES_ON = rf"[^\W{_UNSPACED}]"
+_GOES_ON = rf"[^\W{GLUED_LETTERS}]"
 """A letter, digit or underscore that makes a word longer; scripts without spaces glue to words."""
-_GLUED = re.compile(rf"(?<=[{_UNSPACED}])(?=[!-~])|(?<=[!-~])(?=[{_UNSPACED}])")
+_GLUED = re.compile(rf"(?<=[{GLUED_LETTERS}])(?=[!-~])|(?<=[!-~])(?=[{GLUED_LETTERS}])")
 _AROUND = " \t.,;:!?…\"'()[]"
 
 

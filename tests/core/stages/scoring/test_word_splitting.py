@@ -18,6 +18,9 @@ from eunoe.stages.scoring.word_splitting import split_words
         ("我又改了bill.py的内容。", ["我又改了", "bill.py", "的内容"]),
         ("またsrc/bill_2.pyを開く", ["また", "src/bill_2.py", "を開く"]),
         ("用USB接口", ["用", "USB", "接口"]),
+        ("또 src/bill_2.py를 연다", ["또", "src/bill_2.py", "를", "연다"]),
+        ("เปิดbill.pyอีก", ["เปิด", "bill.py", "อีก"]),
+        ("5월 3일, 2024년", ["5월", "3일", "2024년"]),
         ("第3章，2024年5月3日", ["第3章", "2024年5月3日"]),
         ("端口是5433", ["端口是5433"]),
         ("café的名字", ["café的名字"]),
@@ -27,8 +30,15 @@ def test_words(text, words):
     assert split_words(text) == words
 
 
-def test_a_name_is_found_without_blanks_around_it():
-    spaced, glued = ("我又改了 bill.py 的内容。", "我又改了bill.py的内容。")
+@pytest.mark.parametrize(
+    ("spaced", "glued"),
+    [
+        ("我又改了 bill.py 的内容。", "我又改了bill.py的内容。"),
+        ("또 bill.py 를 연다.", "또 bill.py를 연다."),
+        ("เปิด bill.py อีก", "เปิดbill.pyอีก"),
+    ],
+)
+def test_a_name_is_found_without_blanks_around_it(spaced, glued):
     assert analyse_text(glued, role="user").entities == ("bill.py",)
     assert analyse_text(glued, role="user").terms == analyse_text(spaced, role="user").terms
 
