@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 218 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 7964aa5592a6d5c8ff30685e1c23282c34e4bbd3a476072195de1eace6d14722
+# sources sha256 2753fd46f7bf4b126883041f50e8faa184c56dd3b8e2dde8675ac924152b5a86
 
 from __future__ import annotations
 
@@ -19680,43 +19680,27 @@ _GHOST_TYPES: dict[str, re.Pattern[str]] = {
     "ticket": re.compile(r"#\d+|[A-Z]{2,}-\d+", re.IGNORECASE),
 }
 _GHOST_NOUNS: dict[str, tuple[str, ...]] = {
-    "file": (
-        "file",
-        "script",
-        "module",
-        "document",
-        "datei",
-        "fichier",
-        "archivo",
-        "文件",
-        "ファイル",
-        "파일",
-        "файл",
-    ),
-    "link": ("link", "url", "page", "site", "website", "链接", "リンク", "링크", "ссылка"),
-    "error": (
-        "error",
-        "exception",
-        "bug",
-        "warning",
-        "problem",
-        "fehler",
-        "erreur",
-        "错误",
-        "ошибка",
-    ),
-    "version": ("version", "release", "版本", "версия"),
-    "code": ("function", "method", "class", "variable", "column", "table", "函数", "функция"),
-    "ticket": ("ticket", "issue", "request", "order", "订单", "заказ"),
+    kind: tuple(nouns.split())
+    for kind, nouns in {
+        "file": "file script module document datei fichier archivo файл 文件 檔案 ファイル 파일",
+        "link": "link url page site website ссылка 链接 連結 リンク 링크",
+        "error": "error exception bug warning problem fehler erreur ошибка 错误 錯誤 エラー 오류",
+        "version": "version release версия 版本 バージョン 버전",
+        "code": "function method class variable column table функция 函数 函數 関数 함수",
+        "ticket": "ticket issue request order заказ 订单 訂單 チケット 티켓",
+    }.items()
 }
 _GHOST_PRONOUN = re.compile(
     r"\b(?:it|that|this|them|those|these|its|he|she|they|him|her|their|er|sie|es|ihn|il|elle|lui|eso"
     r"|esto|ele|ela|isso|lo|questo|quello|он|она|оно|они|это|его|её)\b",
     re.IGNORECASE,
 )
-# Scripts without blanks between words: a sign that is no part of another word ("其他" is "other").
+# Scripts without blanks between words: a sign that is no part of another word ("其它" is "other",
+# "排他" "exclusive", "维他命" "vitamin", "あれば" "if there is", "それでは" "well then").
 _GHOST_SIGNS = re.compile(
-    r"[那这](?:个|些|份|篇|条)|它们?|(?<!其)(?<!吉)他们?|她们?|[そこあ]れ(?!から|ぞれ)|[그이저]것"
+    r"[那这這](?:个|個|些|份|篇|条|條)|(?<![其吉排利维維])[它他她][们們]?"
+    r"|(?:(?<!お)そ|こ|(?<!で)あ)れ(?!から|ぞれ|ば|ど|では|でも|とも|ほど|まで)"
+    r"|(?<![가-힣])[그이저]것"
 )
 
 

@@ -6,6 +6,7 @@ from eunoe.stages.structure.ghost import (
     ghost_weights,
     points_away,
     resolve_anaphor,
+    stand_ins,
 )
 
 MENTIONS = {"src/a.py": [0, 4], "valueerror": [3], "ann": [5], "b.txt": [2]}
@@ -35,11 +36,34 @@ def test_types(name, kind):
         ("what caused that error?", "valueerror"),
         ("is it done?", "ann"),
         ("那个文件在哪里", "src/a.py"),
+        ("那個檔案在哪裡", "src/a.py"),
+        ("그 파일은 어디에 있나요?", "src/a.py"),
+        ("エラーの原因は？", "valueerror"),
         ("plant roses", ""),
     ],
 )
 def test_what_a_question_leans_on(question, thing):
     assert resolve_anaphor(question, MENTIONS, TURN) == thing
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("把它删掉", ("它",)),
+        ("他們在哪裡？這個呢？", ("他們", "這個")),
+        ("其它问题呢？其他人呢？", ()),
+        ("吉他、维他命和排他锁", ()),
+        ("それは何？", ("それ",)),
+        ("あれはどこ？", ("あれ",)),
+        ("時間があれば、何であれ", ()),
+        ("それでは、おそれず、それから、これまで", ()),
+        ("그것은 무엇인가요?", ("그것",)),
+        ("종이것은", ()),
+    ],
+)
+def test_signs_that_stand_for_something(question, words):
+    assert stand_ins(question) == words
+    assert points_away(question) is bool(words)
 
 
 def test_named_entities_count_by_rarity_and_silence_pronouns():
