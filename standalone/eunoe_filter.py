@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 218 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 2753fd46f7bf4b126883041f50e8faa184c56dd3b8e2dde8675ac924152b5a86
+# sources sha256 6882fff4b246ad0ece15d1414c84bfc586c4de3e26d3383dfc3653456264e067
 
 from __future__ import annotations
 
@@ -22729,7 +22729,7 @@ def plan_lethe(chat: PresetChat) -> PresetPlan | None:
         chosen=tuple(places[sorted((*whole.chosen, *short))].tolist()),
         values=np.minimum(1.0, relevance),
         reason="a walk from the question and a diverse choice, the most relevant first",
-        certificate=_certified(chat, places, worth, whole),
+        certificate=certify_candidates(chat, places, worth, whole),
         gists={int(chat.first[places[k]]): gists[k] for k in short},
         head=head | chat.pinned,
         tail=tail,
@@ -22762,12 +22762,15 @@ def lethe_candidates(chat: PresetChat, worth: FloatColumn, anchors: frozenset[in
     return np.unique(np.concatenate([places[best], np.array(sorted(anchors), dtype=np.int64)]))
 
 
-def _certified(
-    chat: PresetChat, places: PlaceColumn, worth: FloatColumn, whole: Selection
+def certify_candidates(
+    chat: PresetChat, places: PlaceColumn, worth: FloatColumn, choice: Selection
 ) -> Certificate:
-    """The certificate of the choice, where others than the candidates might have been chosen."""
+    """The certificate of a choice, where others than the candidates might have been chosen.
+
+    They count by their own worth; that they are like some candidate, and cover it, does not.
+    """
     others = np.setdiff1d(np.flatnonzero(chat.open), places)
-    return with_left_out(whole.certificate, worth[others], chat.cost[others], chat.room)
+    return with_left_out(choice.certificate, worth[others], chat.cost[others], chat.room)
 
 
 def lethe_gists(chat: PresetChat, places: PlaceColumn) -> list[str]:
@@ -22989,7 +22992,7 @@ def plan_unified(chat: PresetChat) -> PresetPlan | None:
         chosen=tuple(places[list(selection.chosen)].tolist()),
         values=scaled,
         reason="what covers most of the question: words, ties, spans and age considered",
-        certificate=selection.certificate,
+        certificate=certify_candidates(chat, places, worth, selection),
     )
 
 

@@ -61,7 +61,7 @@ def plan_lethe(chat: PresetChat) -> PresetPlan | None:
         chosen=tuple(places[sorted((*whole.chosen, *short))].tolist()),
         values=np.minimum(1.0, relevance),
         reason="a walk from the question and a diverse choice, the most relevant first",
-        certificate=_certified(chat, places, worth, whole),
+        certificate=certify_candidates(chat, places, worth, whole),
         gists={int(chat.first[places[k]]): gists[k] for k in short},
         head=head | chat.pinned,
         tail=tail,
@@ -94,12 +94,15 @@ def lethe_candidates(chat: PresetChat, worth: FloatColumn, anchors: frozenset[in
     return np.unique(np.concatenate([places[best], np.array(sorted(anchors), dtype=np.int64)]))
 
 
-def _certified(
-    chat: PresetChat, places: PlaceColumn, worth: FloatColumn, whole: Selection
+def certify_candidates(
+    chat: PresetChat, places: PlaceColumn, worth: FloatColumn, choice: Selection
 ) -> Certificate:
-    """The certificate of the choice, where others than the candidates might have been chosen."""
+    """The certificate of a choice, where others than the candidates might have been chosen.
+
+    They count by their own worth; that they are like some candidate, and cover it, does not.
+    """
     others = np.setdiff1d(np.flatnonzero(chat.open), places)
-    return with_left_out(whole.certificate, worth[others], chat.cost[others], chat.room)
+    return with_left_out(choice.certificate, worth[others], chat.cost[others], chat.room)
 
 
 def lethe_gists(chat: PresetChat, places: PlaceColumn) -> list[str]:

@@ -31,7 +31,12 @@ from eunoe.pipeline.policies.presets.chat import (
     PresetPlan,
     embedded_cosine,
 )
-from eunoe.pipeline.policies.presets.lethe import LETHE_TOP, lethe_candidates, likeness_of
+from eunoe.pipeline.policies.presets.lethe import (
+    LETHE_TOP,
+    certify_candidates,
+    lethe_candidates,
+    likeness_of,
+)
 from eunoe.pipeline.policies.presets.lethe_walk import WALK_RARE, walk_graph
 from eunoe.pipeline.policies.presets.lethus import entity_mentions
 from eunoe.pipeline.policies.presets.spans import newest_turns
@@ -83,7 +88,7 @@ def plan_unified(chat: PresetChat) -> PresetPlan | None:
         chosen=tuple(places[list(selection.chosen)].tolist()),
         values=scaled,
         reason="what covers most of the question: words, ties, spans and age considered",
-        certificate=selection.certificate,
+        certificate=certify_candidates(chat, places, worth, selection),
     )
 
 

@@ -94,6 +94,19 @@ def test_the_choice_fits_and_is_certified():
     assert math.isclose(float(plan.values.max()), 1.0)
 
 
+def test_what_was_not_looked_at_counts_in_the_certificate():
+    lines = asked(*(f"oak {'tall ' * (i % 3)}{i}" for i in range(9)), *WEATHER)
+    proofs = []
+    for limit in (2, 500):
+        plan = plan_unified(preset_chat(lines, "tall oak?", room=10, cost=2, max_candidates=limit))
+        assert plan is not None
+        assert plan.certificate is not None
+        proofs.append(plan.certificate)
+    few, many = proofs
+    assert few.upper_bound >= many.value
+    assert few.ratio < many.ratio
+
+
 def test_without_a_signal_the_last_turns_are_sent():
     plan = plan_unified(preset_chat(asked(*WEATHER), "zebra?", room=100))
     assert plan is not None
