@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 218 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 6882fff4b246ad0ece15d1414c84bfc586c4de3e26d3383dfc3653456264e067
+# sources sha256 57479114bab01fe1a30f1f4c07fc0f04c681eea98e66f9d484f61da7f4c2887e
 
 from __future__ import annotations
 
@@ -1592,9 +1592,6 @@ class FlagReading:
 # --------------------------------------------------------------------------------------------------
 # eunoe.domain.settings: Every knob once: its default, its unit, its range.
 
-PolicyName = Literal[
-    "stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "unified", "off"
-]
 POLICY_NAMES: tuple[str, ...] = (
     "stable",
     "relevance",
@@ -15023,16 +15020,6 @@ def _place_of(digest: Hashable, parts: Sequence[SentPart], start: int) -> int | 
     return next((k - start for k in range(start, len(parts)) if parts[k].digest == digest), None)
 
 
-def repeated_prefix_tokens(before: Sequence[SentPart], after: Sequence[SentPart]) -> int:
-    """Tokens of the leading parts of ``after`` that ``before`` has, too."""
-    total = 0
-    for old, new in zip(before, after, strict=False):
-        if old.digest != new.digest:
-            break
-        total += new.tokens
-    return total
-
-
 def first_changed_byte(before: str, after: str) -> int | None:
     """Offset, in UTF-8 bytes, at which two texts part; None if both are empty or equal."""
     if before == after:
@@ -16374,15 +16361,6 @@ def seconds_piece(seconds: float) -> str:
 def recalled_piece(recalled: int) -> str:
     """``3 recalled``; "" for none."""
     return f"{recalled} recalled" if recalled > 0 else ""
-
-
-def cost_piece(ledger: Ledger) -> str:
-    """``cost $0.004``; "" if no price is known, or nothing is charged."""
-    sent = ledger.total.sent
-    if sent.unpriced or not sent.cost:
-        return ""
-    about = "" if ledger.is_measured else "≈"
-    return f"cost {about}{money_text(sent.cost_usd)}"
 
 
 def saved_piece(ledger: Ledger) -> str:
@@ -19780,16 +19758,6 @@ def ghost_weights(
     return out
 
 
-def resolve_anaphor(
-    question: str, mentions: Mapping[str, Sequence[int]], turn: Sequence[int]
-) -> str:
-    """Most recent entity of the right type that a pronoun may stand for, or an empty string."""
-    weights = ghost_weights(question, (), mentions, turn)
-    if not weights:
-        return ""
-    return max(weights, key=lambda name: (mentions[name][-1], name))
-
-
 # --------------------------------------------------------------------------------------------------
 # eunoe.stages.structure.supersede: Newer values of the same thing: which statements have been overtaken.
 
@@ -22344,11 +22312,9 @@ def personalised_pagerank(
 # eunoe.stages.structure.graph: The typed graph of a conversation: messages, entities and what ties them.
 
 EDGE_NEXT = "next"
-EDGE_REPLY = "reply"
 EDGE_TOOL = "tool"
 EDGE_MENTION = "mention"
 EDGE_SIMILAR = "similar"
-EDGE_SUPERSEDES = "supersedes"
 
 
 @dataclass(slots=True)
@@ -22406,47 +22372,6 @@ class MessageGraph:
         pi = personalised_pagerank(source, target, weight, teleport)[: self.messages]
         total = float(pi.sum())
         return np.asarray(pi / total) if total > 0.0 else pi
-
-
-def build_graph(
-    turn: Sequence[int],
-    entities: Sequence[Sequence[str]],
-    *,
-    calls: Sequence[tuple[int, int]] = (),
-    similar: Sequence[tuple[int, int, float]] = (),
-    rare: int = 64,
-) -> MessageGraph:
-    """Graph of a conversation.
-
-    Neighbours are tied with 1/2, messages of one turn with 3/4 (a reply), a call and its result
-    with 1, a message and an entity with 1, similar messages with their similarity. An entity that
-    only one message or more than `rare` messages mention ties nothing and gets no node.
-
-    Args:
-        turn: Turn number of each message.
-        entities: Entities of each message.
-        calls: Pairs (message with the call, message with its result).
-        similar: Triples (message, message, similarity in [0, 1]).
-        rare: Most mentions of an entity that still tells messages apart.
-    """
-    graph = MessageGraph(len(turn))
-    for i in range(1, len(turn)):
-        same = turn[i] == turn[i - 1]
-        graph.tie(i - 1, i, EDGE_REPLY if same else EDGE_NEXT, 0.75 if same else 0.5)
-    for call, result in calls:
-        graph.tie(call, result, EDGE_TOOL, 1.0)
-    mentions: dict[str, list[int]] = {}
-    for i, names in enumerate(entities):
-        for name in dict.fromkeys(names):
-            mentions.setdefault(name, []).append(i)
-    for name, places in mentions.items():
-        if 2 <= len(places) <= rare:
-            node = graph.entity(name)
-            for place in places:
-                graph.tie(place, node, EDGE_MENTION, 1.0)
-    for one, other, similarity in similar:
-        graph.tie(one, other, EDGE_SIMILAR, similarity)
-    return graph
 
 
 # --------------------------------------------------------------------------------------------------

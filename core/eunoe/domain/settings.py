@@ -9,9 +9,6 @@ from eunoe.domain.checking import require_choice, require_names, require_switch
 from eunoe.domain.errors import SettingsError
 from eunoe.domain.flag import FLAG_NAMES
 
-PolicyName = Literal[
-    "stable", "relevance", "window", "lethe", "lethes", "dycp", "lethus", "unified", "off"
-]
 POLICY_NAMES: tuple[str, ...] = (
     "stable",
     "relevance",

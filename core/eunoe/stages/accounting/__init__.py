@@ -12,7 +12,6 @@ from eunoe.stages.accounting.cache_bust import (
     CacheBust,
     SentPart,
     find_cache_bust,
-    repeated_prefix_tokens,
     sent_parts,
 )
 from eunoe.stages.accounting.cache_hit import CacheHit, CacheRecord, measure_cache
@@ -36,7 +35,6 @@ from eunoe.stages.accounting.reading_speed import ReadingSpeed
 from eunoe.stages.accounting.status_text import (
     accounting_line,
     cache_piece,
-    cost_piece,
     money_text,
     recalled_piece,
     saved_piece,
@@ -73,7 +71,6 @@ __all__ = [
     "context_tokens",
     "cost_of_cutting",
     "cost_of_keeping",
-    "cost_piece",
     "depends_on_price",
     "find_cache_bust",
     "forecast_request",
@@ -81,7 +78,6 @@ __all__ = [
     "measure_cache",
     "money_text",
     "recalled_piece",
-    "repeated_prefix_tokens",
     "request_cost",
     "saved_piece",
     "sent_parts",

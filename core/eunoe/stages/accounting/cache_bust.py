@@ -128,16 +128,6 @@ def _place_of(digest: Hashable, parts: Sequence[SentPart], start: int) -> int | 
     return next((k - start for k in range(start, len(parts)) if parts[k].digest == digest), None)
 
 
-def repeated_prefix_tokens(before: Sequence[SentPart], after: Sequence[SentPart]) -> int:
-    """Tokens of the leading parts of ``after`` that ``before`` has, too."""
-    total = 0
-    for old, new in zip(before, after, strict=False):
-        if old.digest != new.digest:
-            break
-        total += new.tokens
-    return total
-
-
 def first_changed_byte(before: str, after: str) -> int | None:
     """Offset, in UTF-8 bytes, at which two texts part; None if both are empty or equal."""
     if before == after:

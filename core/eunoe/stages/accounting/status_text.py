@@ -77,15 +77,6 @@ def recalled_piece(recalled: int) -> str:
     return f"{recalled} recalled" if recalled > 0 else ""
 
 
-def cost_piece(ledger: Ledger) -> str:
-    """``cost $0.004``; "" if no price is known, or nothing is charged."""
-    sent = ledger.total.sent
-    if sent.unpriced or not sent.cost:
-        return ""
-    about = "" if ledger.is_measured else "≈"
-    return f"cost {about}{money_text(sent.cost_usd)}"
-
-
 def saved_piece(ledger: Ledger) -> str:
     """``saved ≈$0.011`` against an untouched chat, ``≈$0.002 dearer`` if it would have cost less.
 

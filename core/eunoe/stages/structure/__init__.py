@@ -7,8 +7,8 @@ from eunoe.stages.structure.blend import (
     normal_cosine,
     normal_entropy,
 )
-from eunoe.stages.structure.ghost import entity_type, ghost_weights, points_away, resolve_anaphor
-from eunoe.stages.structure.graph import MessageGraph, build_graph
+from eunoe.stages.structure.ghost import entity_type, ghost_weights, points_away
+from eunoe.stages.structure.graph import MessageGraph
 from eunoe.stages.structure.pagerank import (
     merge_edges,
     personalised_pagerank,
@@ -37,7 +37,6 @@ __all__ = [
     "age_decay",
     "blend_rank",
     "budget_pressure",
-    "build_graph",
     "direct_share",
     "discount_superseded",
     "entity_type",
@@ -50,7 +49,6 @@ __all__ = [
     "normal_entropy",
     "personalised_pagerank",
     "points_away",
-    "resolve_anaphor",
     "seed_weights",
     "stance_confidence",
     "stance_kernel",

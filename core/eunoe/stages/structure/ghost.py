@@ -119,13 +119,3 @@ def ghost_weights(
         if 0 <= ago < GHOST_TURNS and (not wanted or entity_type(name) in wanted):
             out[name] = GHOST_FADE**ago
     return out
-
-
-def resolve_anaphor(
-    question: str, mentions: Mapping[str, Sequence[int]], turn: Sequence[int]
-) -> str:
-    """Most recent entity of the right type that a pronoun may stand for, or an empty string."""
-    weights = ghost_weights(question, (), mentions, turn)
-    if not weights:
-        return ""
-    return max(weights, key=lambda name: (mentions[name][-1], name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,11 +14,9 @@ from eunoe.stages.structure.pagerank import (
 )
 
 EDGE_NEXT = "next"
-EDGE_REPLY = "reply"
 EDGE_TOOL = "tool"
 EDGE_MENTION = "mention"
 EDGE_SIMILAR = "similar"
-EDGE_SUPERSEDES = "supersedes"
 
 
 @dataclass(slots=True)
@@ -77,44 +74,3 @@ class MessageGraph:
         pi = personalised_pagerank(source, target, weight, teleport)[: self.messages]
         total = float(pi.sum())
         return np.asarray(pi / total) if total > 0.0 else pi
-
-
-def build_graph(
-    turn: Sequence[int],
-    entities: Sequence[Sequence[str]],
-    *,
-    calls: Sequence[tuple[int, int]] = (),
-    similar: Sequence[tuple[int, int, float]] = (),
-    rare: int = 64,
-) -> MessageGraph:
-    """Graph of a conversation.
-
-    Neighbours are tied with 1/2, messages of one turn with 3/4 (a reply), a call and its result
-    with 1, a message and an entity with 1, similar messages with their similarity. An entity that
-    only one message or more than `rare` messages mention ties nothing and gets no node.
-
-    Args:
-        turn: Turn number of each message.
-        entities: Entities of each message.
-        calls: Pairs (message with the call, message with its result).
-        similar: Triples (message, message, similarity in [0, 1]).
-        rare: Most mentions of an entity that still tells messages apart.
-    """
-    graph = MessageGraph(len(turn))
-    for i in range(1, len(turn)):
-        same = turn[i] == turn[i - 1]
-        graph.tie(i - 1, i, EDGE_REPLY if same else EDGE_NEXT, 0.75 if same else 0.5)
-    for call, result in calls:
-        graph.tie(call, result, EDGE_TOOL, 1.0)
-    mentions: dict[str, list[int]] = {}
-    for i, names in enumerate(entities):
-        for name in dict.fromkeys(names):
-            mentions.setdefault(name, []).append(i)
-    for name, places in mentions.items():
-        if 2 <= len(places) <= rare:
-            node = graph.entity(name)
-            for place in places:
-                graph.tie(place, node, EDGE_MENTION, 1.0)
-    for one, other, similarity in similar:
-        graph.tie(one, other, EDGE_SIMILAR, similarity)
-    return graph

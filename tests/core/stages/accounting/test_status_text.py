@@ -13,7 +13,6 @@ from eunoe.stages.accounting.price import PICODOLLARS, ModelPrice, TokenUse
 from eunoe.stages.accounting.status_text import (
     accounting_line,
     cache_piece,
-    cost_piece,
     money_text,
     recalled_piece,
     saved_piece,
@@ -35,7 +34,6 @@ def test_the_line():
     ledger = account_requests([FORECAST], PRICE, reported=reported)
     line = accounting_line(ledger, allowed=8000, recalled=3)
     assert line == "sent 7.9k of 8k · 6.1k from cache · 3 recalled · saved ≈$0.008"
-    assert cost_piece(ledger) == "cost $0.008"
     line = accounting_line(account_requests([FORECAST], PRICE), allowed=8000)
     assert line == "sent ≈7.9k of 8k · ≈6.1k from cache · saved ≈$0.008"
 
@@ -43,7 +41,6 @@ def test_the_line():
 def test_without_a_price_there_is_no_money():
     ledger = account_requests([FORECAST], None)
     assert accounting_line(ledger) == "sent ≈7.9k · ≈6.1k from cache"
-    assert cost_piece(ledger) == ""
 
 
 def test_what_cost_more_is_said():
@@ -70,7 +67,7 @@ def test_several_requests_have_no_limit_in_the_line():
 def test_nothing_says_nothing():
     assert accounting_line(Ledger()) == ""
     assert recalled_piece(0) == recalled_piece(-1) == ""
-    assert cache_piece(Ledger()) == cost_piece(Ledger()) == saved_piece(Ledger()) == ""
+    assert cache_piece(Ledger()) == saved_piece(Ledger()) == ""
 
 
 @pytest.mark.parametrize(
