@@ -173,7 +173,7 @@ def make_app(options: argparse.Namespace, observer: Observer | None = None) -> P
         timeout=options.timeout,
         ask_usage=options.ask_usage,
         ledger=options.ledger or "",
-        hosts=tuple(name.lower() for name in options.allow_host),
+        hosts=tuple(options.allow_host),
         price_file=options.prices or "",
         live_prices=options.live_prices,
     )

@@ -49,7 +49,7 @@ class ObserverApp:
 
     def __init__(self, log: EventLog, *, names: Collection[str] = ()) -> None:
         self.log = log
-        self._names = frozenset(name.lower() for name in names)
+        self._names = tuple(names)
         self._streams: set[asyncio.Event] = set()
         self._ended = False
 

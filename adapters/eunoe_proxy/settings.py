@@ -72,8 +72,8 @@ class ProxySettings:
         ask_usage: ask for the usage at the end of streams whose caller does not say whether it
             wants it. The caller then gets one more chunk, without choices.
         ledger: file to which a line is added for each answer; empty for none.
-        hosts: names, in small letters, by which the proxy may be called where it has a key of its
-            own, beside addresses by digits and names of a local network.
+        hosts: names by which the proxy may be called where it has a key of its own, beside
+            addresses by digits and names of a local network.
         price_file: own prices of models, JSON; see ``read_price_file``. Empty for list prices.
         live_prices: fetch the prices that OpenRouter publishes, once a day, behind the requests.
 

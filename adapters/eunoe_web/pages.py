@@ -50,13 +50,13 @@ def is_known_host(host: str, names: Collection[str] = ()) -> bool:
 
     Args:
         host: as it came, with or without a port.
-        names: other names of this machine, in small letters.
+        names: other names of this machine.
     """
     try:
         name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:
         return False
-    if name in _OF_THIS_MACHINE or name in names:
+    if name in _OF_THIS_MACHINE or name in map(str.lower, names):
         return True
     try:
         ip_address(name)

@@ -106,7 +106,7 @@ def test_a_page_may_not_use_the_operators_key(upstream, proxy):
     ],
 )
 def test_a_name_of_a_website_may_not_use_the_operators_key(upstream, proxy, host, status):
-    guarded = proxy(api_key="sk-operator", hosts=("llm.example",))
+    guarded = proxy(api_key="sk-operator", hosts=("LLM.example",))
     assert bare(guarded, "GET", "/v1/files", f"Host: {host}")[0] == status
     assert len(upstream.asked) == (status == 200)
     assert bare(proxy(), "GET", "/v1/files", f"Host: {host}")[0] == 200  # by a key of its own
