@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 218 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 57479114bab01fe1a30f1f4c07fc0f04c681eea98e66f9d484f61da7f4c2887e
+# sources sha256 e5b5de7c57509d8d7c8a76af195d2dcdaf5ff15f905df24437923b4c19d2da1b
 
 from __future__ import annotations
 
@@ -12698,7 +12698,8 @@ class Strategies:
         scorer: says how much each message matters, alone or blended (``CompositeScorer``); None for
             the relevance of the house. Whether ``stable`` looks back stays with the gate.
         algorithm: chooses among the older messages; None for the knapsack of the house.
-        tracker: remembers what was sent in chats that have a name (``session_id``).
+        tracker: remembers what ``relevance`` sent, message by message, in chats that have a name
+            (``session_id``); what other policies send is not tracked.
 
     Raises:
         SettingsError: one of them is of the wrong kind.

@@ -62,7 +62,8 @@ class Strategies:
         scorer: says how much each message matters, alone or blended (``CompositeScorer``); None for
             the relevance of the house. Whether ``stable`` looks back stays with the gate.
         algorithm: chooses among the older messages; None for the knapsack of the house.
-        tracker: remembers what was sent in chats that have a name (``session_id``).
+        tracker: remembers what ``relevance`` sent, message by message, in chats that have a name
+            (``session_id``); what other policies send is not tracked.
 
     Raises:
         SettingsError: one of them is of the wrong kind.
