@@ -85,6 +85,19 @@ def test_what_fits_with_its_documents_is_sent_as_it_is(plugin: Any) -> None:
             assert all(one is other for one, other in pairs)
 
 
+def test_a_result_that_fits_beside_the_documents_is_not_shortened(plugin: Any) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "a", "arguments": "{}"}}
+    step = [
+        with_documents("And now?", 100),
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "One more row of it. " * 400},
+    ]
+    room = size_of(step) + 50  # less than the eighth that the documents begin would leave
+    sent = ask(plugin, [*office(5), *step], "And now?", valves={"max_tokens": room})
+    assert sent[-3:] == step
+    assert size_of(sent) <= room
+
+
 @pytest.mark.parametrize("rules", ["openai", "template"])
 def test_flags_and_documents_through_a_tool_loop(plugin: Any, rules: str) -> None:
     written = "!pin On which port does our PostgreSQL database listen?"
