@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 218 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 e5b5de7c57509d8d7c8a76af195d2dcdaf5ff15f905df24437923b4c19d2da1b
+# sources sha256 d82e973b7544d3cf1bed93dfe80b7f48b2cf851711e199d8c54e08d12039e34c
 
 from __future__ import annotations
 
@@ -444,7 +444,7 @@ class DecisionList(Sequence[Decision]):
 
     def with_more_tokens(self, index: int, tokens: int) -> DecisionList:
         """The same where one message is larger than what was counted of it."""
-        sizes = list(self._tokens)
+        sizes = list(self._tokens[:])
         sizes[index] += tokens
         left_out = self._usual[Fate.DROPPED]
         return DecisionList(sizes, self._fates, self._scores, self._reasons, left_out)
@@ -15153,6 +15153,7 @@ def sent_list(
         heads.append((PROMPT_ROLE, {"prompt": prompt}, prompt_tokens))
     front = [_fingerprint(value) for _, value, _ in heads]
     known = [_fingerprint(message) for message in given]
+    known_tokens = sizes[:]  # of sizes that are worked out when looked at, all at once
     base = len(heads)
     sent, tokens, origins = list(front), [size for _, _, size in heads], list(range(base))
     roles = [role for role, _, _ in heads]
@@ -15160,7 +15161,7 @@ def sent_list(
         plain = placed.index is not None and not placed.changed
         if placed.index is not None and plain:
             sent.append(known[placed.index])
-            tokens.append(int(sizes[placed.index]))
+            tokens.append(known_tokens[placed.index])
         else:
             sent.append(_fingerprint(placed.message))
             tokens.append(len(json_text(placed.message.get("content"))) // 4)
@@ -15171,7 +15172,7 @@ def sent_list(
     whole = prompt + (content if isinstance(content, str) else "")
     return SentList(
         given=array("q", [*front, *known]),
-        given_tokens=array("q", [*tokens[:base], *map(int, sizes)]),
+        given_tokens=array("q", [*tokens[:base], *known_tokens]),
         sent=array("q", sent),
         tokens=array("q", tokens),
         origins=array("q", origins),
@@ -24498,6 +24499,9 @@ _WHOLE = -1
 
 def first_text(message: Mapping[str, Any]) -> str:
     """The content, or the first part of it that holds text; empty if there is none."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
     return next((text for _, text in texts_of(message)), "")
 
 

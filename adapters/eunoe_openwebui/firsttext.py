@@ -11,6 +11,9 @@ _WHOLE = -1
 
 def first_text(message: Mapping[str, Any]) -> str:
     """The content, or the first part of it that holds text; empty if there is none."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
     return next((text for _, text in texts_of(message)), "")
 
 

@@ -117,7 +117,7 @@ class DecisionList(Sequence[Decision]):
 
     def with_more_tokens(self, index: int, tokens: int) -> DecisionList:
         """The same where one message is larger than what was counted of it."""
-        sizes = list(self._tokens)
+        sizes = list(self._tokens[:])
         sizes[index] += tokens
         left_out = self._usual[Fate.DROPPED]
         return DecisionList(sizes, self._fates, self._scores, self._reasons, left_out)

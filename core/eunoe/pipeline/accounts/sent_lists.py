@@ -101,6 +101,7 @@ def sent_list(
         heads.append((PROMPT_ROLE, {"prompt": prompt}, prompt_tokens))
     front = [_fingerprint(value) for _, value, _ in heads]
     known = [_fingerprint(message) for message in given]
+    known_tokens = sizes[:]  # of sizes that are worked out when looked at, all at once
     base = len(heads)
     sent, tokens, origins = list(front), [size for _, _, size in heads], list(range(base))
     roles = [role for role, _, _ in heads]
@@ -108,7 +109,7 @@ def sent_list(
         plain = placed.index is not None and not placed.changed
         if placed.index is not None and plain:
             sent.append(known[placed.index])
-            tokens.append(int(sizes[placed.index]))
+            tokens.append(known_tokens[placed.index])
         else:
             sent.append(_fingerprint(placed.message))
             tokens.append(len(json_text(placed.message.get("content"))) // 4)
@@ -119,7 +120,7 @@ def sent_list(
     whole = prompt + (content if isinstance(content, str) else "")
     return SentList(
         given=array("q", [*front, *known]),
-        given_tokens=array("q", [*tokens[:base], *map(int, sizes)]),
+        given_tokens=array("q", [*tokens[:base], *known_tokens]),
         sent=array("q", sent),
         tokens=array("q", tokens),
         origins=array("q", origins),
