@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from eunoe.stages.accounting.forecast import RequestForecast
+
 WORD = "river "
 
 
@@ -72,6 +74,18 @@ def test_an_answer_in_a_channel_goes_on_from_none(plugin: Any) -> None:
         messages = [{"role": "system", "content": prompt}, {"role": "user", "content": "Ann: Hi"}]
         asked(plugin, {"chat_id": "channel:1"}, messages)
         assert "prompt cache" not in plugin.status
+
+
+@pytest.mark.parametrize("clock", [False, True])
+def test_what_the_host_changes_an_untouched_chat_would_lose_too(plugin: Any, clock: bool) -> None:
+    for turns in (40, 42):
+        metadata: dict[str, Any] = {"chat_id": "c"}
+        system = {"role": "system", "content": f"It is {turns if clock else 40} o'clock."}
+        asked(plugin, metadata, [system, *talk(turns)])
+    forecast = RequestForecast.from_json(metadata["eunoe"]["forecasts"][0])
+    assert forecast is not None
+    for prompt in (forecast.untouched, forecast.window):
+        assert (prompt.repeated > 10) is not clock
 
 
 def test_an_arena_is_counted_and_priced_as_the_model_that_answered(plugin: Any) -> None:
