@@ -195,6 +195,11 @@ def test_a_system_prompt_that_no_provider_takes_is_mended_where_it_stands(model,
     agent.invoke({"messages": [SystemMessage("of the state"), *HISTORY[1:]]})
     systems = [m.content for m in model.seen[-1] if isinstance(m, SystemMessage)]
     assert systems == [*sent, "of the state"]
+    seen = []
+    system = prompt if isinstance(prompt, SystemMessage) else SystemMessage(prompt)
+    given = [SystemMessage("of the state"), *HISTORY[1:]]
+    middleware.wrap_model_call(request_of(model, given, system=system), seen.append)
+    assert seen[0].system_prompt == (sent[0] if sent else None)  # for what stands behind us
 
 
 def test_a_schema_for_the_answer_counts_too(model):

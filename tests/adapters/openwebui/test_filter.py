@@ -539,7 +539,7 @@ def test_a_model_that_counts_more_gets_less_until_it_fits(plugin: Any) -> None:
             "my-own",
             "sent 640 of 1k · 600 from cache",
         ),
-        ({"prompt_tokens": 800}, "gpt-4o", "sent 800 of 1k · saved ≈$0.008 so far"),
+        ({"prompt_tokens": 800}, "gpt-4o", "sent 800 of 1k · saved ≈$0.018 so far"),
         (
             {"prompt_tokens": 6752, "input_tokens": 24122},
             "my-own",

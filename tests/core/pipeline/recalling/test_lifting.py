@@ -97,6 +97,13 @@ def test_a_noun_stands_for_the_newest_thing_of_its_type(case, meant):
     assert after[1 - meant] == before[1 - meant]
 
 
+def test_the_words_that_point_need_not_be_said():
+    facts = ("bill.py is owned by Dana.", "A script is a file.")
+    opening = ("I open bill.py again.", "Zeus is up.")
+    before, after = lifted("Who owns the file, that script?", *facts, *FILLER, *opening)
+    assert after[0] > before[0]
+
+
 def test_a_noun_passes_over_what_has_another_type():
     facts = ("bill.py was changed by Dana.", "KeyError was changed by Ravi.")
     before, after = lifted("Who changed the file?", *facts, *FILLER, "bill.py has a KeyError.")
