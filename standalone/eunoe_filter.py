@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 218 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 d82e973b7544d3cf1bed93dfe80b7f48b2cf851711e199d8c54e08d12039e34c
+# sources sha256 e59321e0adeabcc7da06038e509905fd90cae793f4d0122ef3efb13ae8964a58
 
 from __future__ import annotations
 
@@ -15090,7 +15090,7 @@ class SentList:
 
     Attributes:
         given: fingerprint of each part as it was given: tools, the host's own prompt, messages.
-        given_tokens: tokens of each of them.
+        given_tokens: tokens of each of them; empty of a request that is remembered.
         sent: the same of each part that is sent, with its tokens.
         tokens: of each part that is sent.
         origins: place in ``given`` of each part that is sent; -1 for text that eunoe wrote.
@@ -15255,7 +15255,7 @@ class SentLists:
     def _remember(self, chat: str, model_id: str, now: SentList) -> None:
         models = self._chats.pop(chat, OrderedDict())
         before = models.pop(model_id, None)
-        models[model_id] = now
+        models[model_id] = replace(now, given_tokens=array("q"))
         self._chats[chat] = models
         self._parts += _size(now) - (_size(before) if before else 0)
         if len(models) > _MODELS_OF_A_CHAT:
@@ -15267,7 +15267,7 @@ class SentLists:
 
 
 def _size(record: SentList) -> int:
-    return 2 * len(record.given) + len(record.sent)
+    return len(record.given) + len(record.sent)
 
 
 def _same_at_start(one: array[int], other: array[int]) -> int:
@@ -15322,13 +15322,8 @@ def _as_one_turn(before: SentList | None, now: SentList) -> SentList:
         place if place < 0 else before.origins[place] if place < len(before.sent) else place + shift
         for place in now.origins
     ]
-    new = len(before.sent)
-    return replace(
-        now,
-        given=before.given + now.given[new:],
-        given_tokens=before.given_tokens + now.given_tokens[new:],
-        origins=array("q", origins),
-    )
+    given = before.given + now.given[len(before.sent) :]
+    return replace(now, given=given, origins=array("q", origins))
 
 
 # --------------------------------------------------------------------------------------------------
