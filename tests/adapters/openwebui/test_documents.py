@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.counting import find_tokenizer
 from eunoe_openwebui.documents import find_documents
 from eunoe_openwebui.firsttext import first_text
@@ -85,7 +86,10 @@ def test_what_fits_with_its_documents_is_sent_as_it_is(plugin: Any) -> None:
             assert all(one is other for one, other in pairs)
 
 
-def test_a_result_that_fits_beside_the_documents_is_not_shortened(plugin: Any) -> None:
+@pytest.mark.parametrize("overflow", ["truncate", "keep", "refuse"])
+def test_a_result_that_fits_beside_the_documents_is_not_shortened(
+    plugin: Any, overflow: str
+) -> None:
     call = {"id": "c", "type": "function", "function": {"name": "a", "arguments": "{}"}}
     step = [
         with_documents("And now?", 100),
@@ -93,7 +97,8 @@ def test_a_result_that_fits_beside_the_documents_is_not_shortened(plugin: Any) -
         {"role": "tool", "tool_call_id": "c", "content": "One more row of it. " * 400},
     ]
     room = size_of(step) + 50  # less than the eighth that the documents begin would leave
-    sent = ask(plugin, [*office(5), *step], "And now?", valves={"max_tokens": room})
+    valves = {"max_tokens": room, "on_overflow": overflow}
+    sent = ask(plugin, [*office(5), *step], "And now?", valves=valves)
     assert sent[-3:] == step
     assert size_of(sent) <= room
 
@@ -129,6 +134,18 @@ def test_a_flag_that_limits_counts_the_documents_too(plugin: Any) -> None:
     assert "of 4k" in plugin.status
 
 
+def test_where_flags_are_not_read_none_limits(plugin: Any) -> None:
+    question = "On which port does our PostgreSQL database listen?"
+    messages = office()
+    messages[-2]["content"] = "!+target=4000 " + messages[-2]["content"]
+    given = with_documents(question, 240)
+    valves = {"max_tokens": ROOM, "read_flags": False}
+    sent = ask(plugin, [*messages, given], question, valves=valves)
+    assert sent[-1] is given
+    assert "54329" in str(sent[:-1])
+    assert size_of(sent[:-1]) > (ROOM - size_of([given])) * 0.3
+
+
 @pytest.mark.parametrize("size", [520, 2000])
 def test_documents_that_leave_no_room_are_text_like_any(plugin: Any, size: int) -> None:
     sent = ask(plugin, [*office(), with_documents("And now?", size)], "And now?")
@@ -145,6 +162,20 @@ def test_the_account_has_the_documents(plugin: Any) -> None:
     assert counted == metadata["eunoe"]["forecasts"][0][0]
     [account] = [e["data"]["document"][0] for e in plugin.events if e["type"] == "citation"]
     assert f"sent {counted:,} tokens of {ROOM:,} allowed" in account
+
+
+def test_documents_repeat_in_the_steps_of_their_turn(plugin: Any) -> None:
+    metadata = {"chat_id": "c", "base_user_prompt": "And now?", "base_system_prompt": None}
+    sent = [*office(), with_documents("And now?", 200)]
+    call = {"id": "c", "type": "function", "function": {"name": "a", "arguments": "{}"}}
+    for _ in range(2):
+        sent = ask(plugin, sent, "And now?", __metadata__=metadata)
+        sent.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        sent.append({"role": "tool", "tool_call_id": "c", "content": "Nothing."})
+    first, second = map(RequestForecast.from_json, metadata["eunoe"]["forecasts"])
+    assert first is not None
+    assert second is not None
+    assert second.untouched.repeated == pytest.approx(first.untouched.prompt, abs=10)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,12 @@ def test_labels_of_metrics_are_few_and_escaped():
         line.startswith('eunoe_tokens_before_total{model="odd\\"\\\\\\nxx') for line in lines
     )
     assert max(map(len, lines)) < 200
+    for name in ("m0", "m199"):
+        metrics.count_saved(name, 1.5)
+    assert [x for x in metrics.text().splitlines() if x.startswith("eunoe_seconds_saved")] == [
+        'eunoe_seconds_saved_total{model="m0"} 1.5',
+        'eunoe_seconds_saved_total{model="other"} 1.5',
+    ]
 
 
 def test_times_are_a_histogram():
