@@ -87,19 +87,22 @@ def test_what_fits_with_its_documents_is_sent_as_it_is(plugin: Any) -> None:
 
 
 @pytest.mark.parametrize("overflow", ["truncate", "keep", "refuse"])
-def test_a_result_that_fits_beside_the_documents_is_not_shortened(
-    plugin: Any, overflow: str
+@pytest.mark.parametrize("looked_up", [False, True])
+def test_a_turn_that_fits_with_its_documents_is_not_shortened(
+    plugin: Any, overflow: str, looked_up: bool
 ) -> None:
+    long = "One more row of it. " * 400
+    written = "And now?" if looked_up else long + "And now?"
     call = {"id": "c", "type": "function", "function": {"name": "a", "arguments": "{}"}}
     step = [
-        with_documents("And now?", 100),
         {"role": "assistant", "content": "", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c", "content": "One more row of it. " * 400},
+        {"role": "tool", "tool_call_id": "c", "content": long},
     ]
-    room = size_of(step) + 50  # less than the eighth that the documents begin would leave
+    turn = [with_documents(written, 100), *(step if looked_up else [])]
+    room = size_of(turn) + 50  # less than the eighth that the documents begin would leave
     valves = {"max_tokens": room, "on_overflow": overflow}
-    sent = ask(plugin, [*office(5), *step], "And now?", valves=valves)
-    assert sent[-3:] == step
+    sent = ask(plugin, [*office(5), *turn], written, valves=valves)
+    assert sent[-len(turn) :] == turn
     assert size_of(sent) <= room
 
 
