@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +37,11 @@ _SPOKEN_FAULT = re.compile(
 )
 _SPOKEN_FAULT_CHARACTERS = 300
 """What is longer is no such sentence, whatever it begins with."""
+
+_READ_CHARACTERS_FOR_A_TOKEN = 48
+"""Of an answer that is far too long only the beginning is read: four times what may be shown, at
+the twelve characters that a token takes at most in any prose. Each line is looked up in all of the
+source, so that an answer of a megabyte took minutes."""
 
 _FEWEST_LETTERS = 12
 _LEAST_ALIKE = 0.3
@@ -84,7 +90,7 @@ def honest_summary(
     sentence of the source that is most like it, in quotation marks, or to nothing.
 
     Args:
-        text: what a model wrote.
+        text: what a model wrote; one that is many times too long is read from its beginning.
         source: what it was shown.
         max_tokens: that the summary may take.
         count: tokens of a text.
@@ -96,7 +102,8 @@ def honest_summary(
     plain = _WRAPPING.sub(lambda m: m[1] or "", plain).replace("</summary>", "").strip()
     if _is_fault(plain):
         return None
-    lines = [_honest_line(line, source) for line in plain.split("\n")]
+    read = _whole_lines(plain, max_tokens * _READ_CHARACTERS_FOR_A_TOKEN)
+    lines = [_honest_line(line, source) for line in read.split("\n")]
     kept = [line for line in dict.fromkeys(lines) if line.strip()]
     if sum(map(str.isalnum, "".join(kept))) < _FEWEST_LETTERS:
         return None
@@ -113,17 +120,26 @@ def _is_fault(text: str) -> bool:
     return said is not None or _MACHINE_FAULT.match(text) is not None
 
 
+def _whole_lines(text: str, characters: int) -> str:
+    """The beginning of a text, up to the end of a line, else of a word."""
+    if len(text) <= characters:
+        return text
+    end = max(text.rfind("\n", 0, characters), 0) or max(text.rfind(" ", 0, characters), 0)
+    return text[: end or characters]
+
+
 def first_lines(text: str, max_tokens: int, count: Callable[[str], int]) -> str | None:
     """As many whole lines as fit, the first clipped if it alone does not; None if nothing fits."""
     if count(text) <= max_tokens:
         return text
-    kept: list[str] = []
-    for line in text.split("\n"):
-        if count("\n".join([*kept, line])) > max_tokens:
-            break
-        kept.append(line)
-    if kept and (len(kept) > 1 or count(kept[0]) > max_tokens // 2):
-        return "\n".join(kept)
+    lines = text.split("\n")
+
+    def is_too_long(size: int) -> bool:
+        return count("\n".join(lines[:size])) > max_tokens
+
+    size = bisect_left(range(1, len(lines)), True, key=is_too_long)
+    if size > 1 or (size and count(lines[0]) > max_tokens // 2):
+        return "\n".join(lines[:size])
     return clip_text(text, max_tokens, count)
 
 

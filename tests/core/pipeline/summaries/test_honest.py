@@ -125,3 +125,30 @@ def test_one_long_line_is_clipped_with_a_mark():
     assert short is not None
     assert words(short) <= 60
     assert "left out" in short
+
+
+def test_of_an_answer_that_is_far_too_long_only_the_beginning_is_read():
+    looked_up = []
+
+    class Watched(SummarySource):
+        def nearest(self, line):
+            looked_up.append(line)
+            return super().nearest(line)
+
+    invented = "\n".join(f"- Anna owns lot{i:06}." for i in range(50_000))
+    said = f"- Anna owns the report.\n{invented}"
+    shown = honest_summary(said, Watched(SOURCE.texts), 100, words)
+    assert shown == "- Anna owns the report.\n“Anna owns the report.”"
+    assert 100 < len(looked_up) < 300
+
+
+def test_the_first_lines_are_found_without_counting_each():
+    asked = []
+
+    def counted(text):
+        asked.append(text)
+        return words(text)
+
+    text = "\n".join(f"line {i}" for i in range(1_000))
+    assert first_lines(text, 501, counted) == "\n".join(f"line {i}" for i in range(250))
+    assert len(asked) < 20
