@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 218 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 3ca2ffe45c32e85f24cee46551dffa825a78f9845aefa82132e90bceafc2e222
+# Made of 220 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 29d596644b8f959a9e27661887ff3764c2c7f368b4ac010c204aed6e65f864b8
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ from itertools import (
 from json import dumps
 from json.encoder import encode_basestring, encode_basestring_ascii
 from math import isfinite, log, sqrt
+from numbers import Real
 from operator import attrgetter, itemgetter, mul
 from pathlib import Path
 from sys import getsizeof
@@ -330,6 +331,10 @@ class BackendError(EunoeError, RuntimeError):
 
 class TimeIsOverError(EunoeError, TimeoutError):
     """A step was given up because the request's time is over; never reaches the caller."""
+
+
+class CounterFaultError(EunoeError, RuntimeError):
+    """A caller's token counter failed; our own counts instead; never reaches the caller."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -10308,6 +10313,9 @@ class SummaryDesk:
                 if text is None:
                     return False
                 before = text or before
+        except Exception as error:  # a caller's counter, say: nobody else would hear of it
+            self._leave_alone(error)
+            return False
         finally:
             with self._idle:
                 self._writing.discard(job.pieces[0].key)
@@ -10328,10 +10336,7 @@ class SummaryDesk:
         try:
             said = self._ask(before, piece, job)
         except Exception as error:  # whatever it is, the chat goes on without this summary
-            wait = SUMMARY_WAIT
-            logger.warning("No summary (%s): tried again in %g s", type(error).__name__, wait)
-            with self._idle:
-                self._closed_until = self._clock() + wait
+            self._leave_alone(error)
             self._keep_gist(before, piece, job)
             return None
         text = honest_summary(said, source, job.max_tokens, count)
@@ -10345,6 +10350,12 @@ class SummaryDesk:
         text = self._kept_by_store(piece.key, text)
         self._keep((self.name, piece.key), text)
         return text
+
+    def _leave_alone(self, error: Exception) -> None:
+        wait = SUMMARY_WAIT
+        logger.warning("No summary (%s): tried again in %g s", type(error).__name__, wait)
+        with self._idle:
+            self._closed_until = self._clock() + wait
 
     def _keep_gist(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str:
         """What stands in for the summary; empty if nothing does."""
@@ -18475,6 +18486,11 @@ def no_mark(stage: str) -> None:
     """Where nobody observes."""
 
 
+def never_expired() -> bool:
+    """Where a request may take its time."""
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedRequest:
     """What a caller asks of a request, beside the chat.
@@ -18637,6 +18653,116 @@ def check_request(
     require_choice("policy", policy, POLICY_NAMES)
     if budget is not None:
         require_budget("budget", budget)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.counting.checked: A caller's token counter, held to what a counter promises: its faults are told from others.
+
+_MOST_TOKENS_OF_TEXT = 10**12
+"""Of one text: far above any context window, and far below what sums and products overflow at."""
+
+
+class CheckedCounter:
+    """Counts as another counter does; a part of a token counts as a whole one.
+
+    Args:
+        counter: a caller's.
+
+    Raises:
+        CounterFaultError: from every method: the counter raised, or answered with what is no number
+            of tokens.
+    """
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        name: object = _answer_of(lambda: counter.name)
+        if not isinstance(name, str):
+            raise CounterFaultError(f"its name is {type(name).__name__}, not text")
+        self.name = name
+        self.exact = _answer_of(lambda: bool(counter.exact))
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        return _whole_tokens(_answer_of(lambda: self._counter.count(text)))
+
+    def count_batch(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text."""
+        counts: list[Any] = _answer_of(lambda: list(self._counter.count_batch(texts)))
+        if len(counts) != len(texts):
+            raise CounterFaultError(f"it answered {len(counts)} counts for {len(texts)} texts")
+        return [
+            c if type(c) is int and 0 <= c <= _MOST_TOKENS_OF_TEXT else _whole_tokens(c)
+            for c in counts
+        ]
+
+
+class CheckedMessageCounter(CheckedCounter):
+    """The same for a counter that counts whole messages."""
+
+    def count_message(self, message: Message) -> int:
+        """Tokens of a message."""
+        counter: Any = self._counter
+        return _whole_tokens(_answer_of(lambda: counter.count_message(message)))
+
+
+def checked_counter(counter: TokenCounter) -> TokenCounter:
+    """The counter, checked unless it is one of ours.
+
+    Raises:
+        CounterFaultError: it does not say its name.
+    """
+    if isinstance(counter, (EstimateTokenizer, SourceTokenizer)):
+        return counter
+    if getattr(counter, "count_message", None) is not None:
+        return CheckedMessageCounter(counter)
+    return CheckedCounter(counter)
+
+
+def _answer_of(ask: Callable[[], Any]) -> Any:
+    try:
+        return ask()
+    except Exception as error:
+        raise CounterFaultError(type(error).__name__) from error
+
+
+def _whole_tokens(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise CounterFaultError(f"it answered {type(value).__name__}, no number")
+    number: Any = value
+    if not 0 <= number <= _MOST_TOKENS_OF_TEXT:
+        raise CounterFaultError(f"it answered {str(number)[:24]} tokens")
+    tokens: int = math.ceil(number)
+    return tokens
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.counted_by: Who counts the tokens of a request: the caller's counter, or our own where that fails.
+
+Answered = TypeVar("Answered")
+
+
+def answer_by_counter(
+    given: TokenCounter | None,
+    own: Callable[[], TokenCounter],
+    answer: Callable[[TokenCounter, tuple[str, ...]], Answered],
+) -> Answered:
+    """Answer a request with all of its tokens counted by one counter.
+
+    A counter that fails on the way counts for nothing in this request: half of its counts beside
+    half of ours would add up to nobody's, and ours must not be remembered under its name.
+
+    Args:
+        given: the caller's; None for our own.
+        own: ours.
+        answer: the request, with what counts and what the report should warn of.
+    """
+    if given is None:
+        return answer(own(), ())
+    try:
+        return answer(checked_counter(given), ())
+    except CounterFaultError as fault:
+        logger.warning("The token counter failed (%s): our own counts instead", fault)
+        return answer(own(), (f"the token counter failed ({fault}): our own counted instead",))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -24072,7 +24198,7 @@ class ContextOrchestrator:
         on_overflow: what to do when the system messages and the current turn alone are too large:
             ``raise`` a ``BudgetError``, ``truncate`` the user's message, or ``keep`` them whole.
         token_counter: counts tokens; by default the tokenizer of the model, if its vocabulary is
-            on this machine, else an estimate. Never the network.
+            on this machine, else an estimate. Never the network. They step in for one that fails.
         flag_cap: tokens to which flags such as ``!full`` may raise the budget; by default no flag
             raises it.
         prices: what models cost, for a budget in money; by default their list prices.
@@ -24262,34 +24388,38 @@ class ContextOrchestrator:
         name = self.settings.policy if policy is None else policy
         check_request(conversation, model_id, tools, output_reserve, name, budget)
         desk = self._desk if learn else None
-        if clock is None and desk is not None:
-            clock = StageClock()
-        counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
+        clock = StageClock() if clock is None and desk is not None else clock
         cap = self.budget if budget is None else budget
         limit, unpriced = allowed_by_price(cap, self.prices, model_id)
-        asked = AskedRequest(
-            policy=name,
-            profile=profile_of(model_id, profile),
-            counter=counter,
-            limit=limit,
-            tool_tokens=count_tools(tools, counter) if tools else 0,
-            reserve=output_reserve or 0,
-            chat=str(session_id or conversation.session_id or ""),
-            expired=expired if expired is not None else _never,
-            notes=unpriced,
-            mark=clock.mark if clock is not None else no_mark,
-        )
-        if usage:
-            asked = corrected_by_usage(conversation, asked, usage, self._memory, self._choose)
-            asked.mark("correcting")
-        result = self._choose(conversation, asked, learn=learn)
+        chat = str(session_id or conversation.session_id or "")
+
+        def answer(counter: TokenCounter, notes: tuple[str, ...]) -> OrchestratorResult:
+            asked = AskedRequest(
+                policy=name,
+                profile=profile_of(model_id, profile),
+                counter=counter,
+                limit=limit,
+                tool_tokens=count_tools(tools, counter) if tools else 0,
+                reserve=output_reserve or 0,
+                chat=chat,
+                expired=expired if expired is not None else never_expired,
+                notes=(*notes, *unpriced),
+                mark=clock.mark if clock is not None else no_mark,
+            )
+            if usage:
+                asked = corrected_by_usage(conversation, asked, usage, self._memory, self._choose)
+                asked.mark("correcting")
+            return self._choose(conversation, asked, learn=learn)
+
+        own = partial(model_counter, model_id, self.settings.scale_by_family)
+        result = answer_by_counter(self._counter, own, answer)
         if desk is not None and clock is not None:
             desk.tell(
                 result,
                 conversation.raw,
                 tools=tools,
                 model_id=model_id,
-                session_id=asked.chat,
+                session_id=chat,
                 milliseconds=clock.milliseconds,
             )
         return result
@@ -24321,7 +24451,7 @@ class ContextOrchestrator:
         return desk is not None and result.due is not None and desk.write(result.due)
 
     async def prepare(self, conversation: Conversation, *, ahead: bool = False) -> bool:
-        """The same as ``prepare_sync``, off the event loop."""
+        """``prepare_sync``, off the event loop."""
         return await asyncio.to_thread(self.prepare_sync, conversation, ahead=ahead)
 
     def prepare_sync(self, conversation: Conversation, *, ahead: bool = False) -> bool:
@@ -24331,10 +24461,6 @@ class ContextOrchestrator:
             Whether all of it worked; if not, the request does without.
         """
         return prepare_chat(conversation, self._advisers, self._memory, self.settings, ahead=ahead)
-
-
-def _never() -> bool:
-    return False
 
 
 # --------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ EunoeError
 ├── ConversationError (ValueError)  the input is not a list of messages
 ├── ChatFileError    (ValueError)   a chat file cannot be read; says file and place
 ├── BackendError     (RuntimeError) a service outside the process failed
-└── TimeIsOverError  (TimeoutError) a step was given up; the pipeline answers without it
+├── TimeIsOverError  (TimeoutError) a step was given up; the pipeline answers without it
+└── CounterFaultError (RuntimeError) a token counter failed; the pipeline counts by its own
 
 try:
     result = orchestrator.process_sync(conversation)
@@ -99,3 +100,7 @@ class BackendError(EunoeError, RuntimeError):
 
 class TimeIsOverError(EunoeError, TimeoutError):
     """A step was given up because the request's time is over; never reaches the caller."""
+
+
+class CounterFaultError(EunoeError, RuntimeError):
+    """A caller's token counter failed; our own counts instead; never reaches the caller."""

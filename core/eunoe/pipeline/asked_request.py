@@ -14,6 +14,11 @@ def no_mark(stage: str) -> None:
     """Where nobody observes."""
 
 
+def never_expired() -> bool:
+    """Where a request may take its time."""
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedRequest:
     """What a caller asks of a request, beside the chat.

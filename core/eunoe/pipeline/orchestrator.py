@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from eunoe.domain.budget import Budget, TokenBudget
@@ -27,8 +28,9 @@ from eunoe.pipeline.accounts.forecasting import allowed_by_price
 from eunoe.pipeline.accounts.observing import ObserverDesk, StageClock
 from eunoe.pipeline.advisers.advice import make_advisers
 from eunoe.pipeline.arguments import check_parts, check_request
-from eunoe.pipeline.asked_request import AskedRequest, no_mark
+from eunoe.pipeline.asked_request import AskedRequest, never_expired, no_mark
 from eunoe.pipeline.chat.transcript import PipelineMemory, process_memory
+from eunoe.pipeline.counted_by import answer_by_counter
 from eunoe.pipeline.preparing import prepare_chat
 from eunoe.pipeline.request_flow import ChoiceParts, OnOverflow, choose_list
 from eunoe.pipeline.result import OrchestratorResult
@@ -53,7 +55,7 @@ class ContextOrchestrator:
         on_overflow: what to do when the system messages and the current turn alone are too large:
             ``raise`` a ``BudgetError``, ``truncate`` the user's message, or ``keep`` them whole.
         token_counter: counts tokens; by default the tokenizer of the model, if its vocabulary is
-            on this machine, else an estimate. Never the network.
+            on this machine, else an estimate. Never the network. They step in for one that fails.
         flag_cap: tokens to which flags such as ``!full`` may raise the budget; by default no flag
             raises it.
         prices: what models cost, for a budget in money; by default their list prices.
@@ -243,34 +245,38 @@ class ContextOrchestrator:
         name = self.settings.policy if policy is None else policy
         check_request(conversation, model_id, tools, output_reserve, name, budget)
         desk = self._desk if learn else None
-        if clock is None and desk is not None:
-            clock = StageClock()
-        counter = self._counter or model_counter(model_id, self.settings.scale_by_family)
+        clock = StageClock() if clock is None and desk is not None else clock
         cap = self.budget if budget is None else budget
         limit, unpriced = allowed_by_price(cap, self.prices, model_id)
-        asked = AskedRequest(
-            policy=name,
-            profile=profile_of(model_id, profile),
-            counter=counter,
-            limit=limit,
-            tool_tokens=count_tools(tools, counter) if tools else 0,
-            reserve=output_reserve or 0,
-            chat=str(session_id or conversation.session_id or ""),
-            expired=expired if expired is not None else _never,
-            notes=unpriced,
-            mark=clock.mark if clock is not None else no_mark,
-        )
-        if usage:
-            asked = corrected_by_usage(conversation, asked, usage, self._memory, self._choose)
-            asked.mark("correcting")
-        result = self._choose(conversation, asked, learn=learn)
+        chat = str(session_id or conversation.session_id or "")
+
+        def answer(counter: TokenCounter, notes: tuple[str, ...]) -> OrchestratorResult:
+            asked = AskedRequest(
+                policy=name,
+                profile=profile_of(model_id, profile),
+                counter=counter,
+                limit=limit,
+                tool_tokens=count_tools(tools, counter) if tools else 0,
+                reserve=output_reserve or 0,
+                chat=chat,
+                expired=expired if expired is not None else never_expired,
+                notes=(*notes, *unpriced),
+                mark=clock.mark if clock is not None else no_mark,
+            )
+            if usage:
+                asked = corrected_by_usage(conversation, asked, usage, self._memory, self._choose)
+                asked.mark("correcting")
+            return self._choose(conversation, asked, learn=learn)
+
+        own = partial(model_counter, model_id, self.settings.scale_by_family)
+        result = answer_by_counter(self._counter, own, answer)
         if desk is not None and clock is not None:
             desk.tell(
                 result,
                 conversation.raw,
                 tools=tools,
                 model_id=model_id,
-                session_id=asked.chat,
+                session_id=chat,
                 milliseconds=clock.milliseconds,
             )
         return result
@@ -302,7 +308,7 @@ class ContextOrchestrator:
         return desk is not None and result.due is not None and desk.write(result.due)
 
     async def prepare(self, conversation: Conversation, *, ahead: bool = False) -> bool:
-        """The same as ``prepare_sync``, off the event loop."""
+        """``prepare_sync``, off the event loop."""
         return await asyncio.to_thread(self.prepare_sync, conversation, ahead=ahead)
 
     def prepare_sync(self, conversation: Conversation, *, ahead: bool = False) -> bool:
@@ -312,7 +318,3 @@ class ContextOrchestrator:
             Whether all of it worked; if not, the request does without.
         """
         return prepare_chat(conversation, self._advisers, self._memory, self.settings, ahead=ahead)
-
-
-def _never() -> bool:
-    return False

@@ -187,6 +187,9 @@ class SummaryDesk:
                 if text is None:
                     return False
                 before = text or before
+        except Exception as error:  # a caller's counter, say: nobody else would hear of it
+            self._leave_alone(error)
+            return False
         finally:
             with self._idle:
                 self._writing.discard(job.pieces[0].key)
@@ -207,10 +210,7 @@ class SummaryDesk:
         try:
             said = self._ask(before, piece, job)
         except Exception as error:  # whatever it is, the chat goes on without this summary
-            wait = SUMMARY_WAIT
-            logger.warning("No summary (%s): tried again in %g s", type(error).__name__, wait)
-            with self._idle:
-                self._closed_until = self._clock() + wait
+            self._leave_alone(error)
             self._keep_gist(before, piece, job)
             return None
         text = honest_summary(said, source, job.max_tokens, count)
@@ -224,6 +224,12 @@ class SummaryDesk:
         text = self._kept_by_store(piece.key, text)
         self._keep((self.name, piece.key), text)
         return text
+
+    def _leave_alone(self, error: Exception) -> None:
+        wait = SUMMARY_WAIT
+        logger.warning("No summary (%s): tried again in %g s", type(error).__name__, wait)
+        with self._idle:
+            self._closed_until = self._clock() + wait
 
     def _keep_gist(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str:
         """What stands in for the summary; empty if nothing does."""

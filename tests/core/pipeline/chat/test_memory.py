@@ -176,8 +176,7 @@ def test_a_counter_that_fails_leaves_nothing_half_done():
     chat = long_chat("a")
     expected = sent_by(ask(chat, 700, by=by))
     poisoned = [*chat, assistant("poison"), user("next")]
-    with pytest.raises(RuntimeError, match="no tokens today"):
-        ask(poisoned, 700, by=by)
+    assert "RuntimeError" in ask(poisoned, 700, by=by).report.warnings[0]
     assert sent_by(ask(chat, 700, by=by)) == expected
     healed = [*chat, assistant("fine"), user("next")]
     assert sent_by(ask(healed, 700, by=by)) == sent_by(ask(healed, 700, counter=Failing()))
