@@ -40,7 +40,8 @@ def as_list_counter(counter: Any) -> ListCounter:
             of its first parameter, resolved even where annotations are strings.
 
     Returns:
-        A function of a sequence of messages; it raises what the counter raises.
+        A function of a sequence of messages; it raises what the counter raises. (A plan catches
+        that, and counts approximately.)
 
     Raises:
         CounterError: the counter is none of these.
@@ -78,6 +79,12 @@ def named_counter(name: str) -> TokenCounter | None:
     return None if name == "exact" else find_tokenizer(name)
 
 
+def sum_of_messages(messages: Sequence[BaseMessage], counter: TokenCounter) -> int:
+    """Tokens of messages, the framing of each included, that of a list not."""
+    read = [read_message(raw) for raw in plan_dicts(messages)]
+    return sum(count_messages_batch(read, counter))
+
+
 def schema_text(tool: object) -> str:
     """A tool's schema as it is sent, for counting."""
     return json_text(tool, ensure_ascii=False, separators=(",", ":"))
@@ -86,8 +93,7 @@ def schema_text(tool: object) -> str:
 def _count_exactly(messages: Sequence[BaseMessage], tokenizer: TokenCounter) -> int:
     if not messages:
         return 0
-    read = [read_message(raw) for raw in plan_dicts(messages)]
-    return sum(count_messages_batch(read, tokenizer)) + REPLY_PRIMING
+    return sum_of_messages(messages, tokenizer) + REPLY_PRIMING
 
 
 def _whole(value: object) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -18,17 +18,17 @@ from eunoe import (
     EunoeError,
     OrchestratorResult,
     Report,
-    Settings,
     SettingsError,
     TokenBudget,
 )
 from eunoe.domain.log import logger
 from eunoe.domain.profile import PROFILES
-from eunoe.domain.settings import POLICY_NAMES
 from eunoe.pipeline.accounts.observing import StageClock
+from eunoe.stages.counting.tokenizer import model_counter
 from eunoe_langchain.accounts import report_with_orders, unplanned_report
 from eunoe_langchain.callers import CallersCounter, RunningCounter, running
-from eunoe_langchain.counters import named_counter, schema_text
+from eunoe_langchain.counters import named_counter, schema_text, sum_of_messages
+from eunoe_langchain.knobs import Knobs, knobs_of, settings_of
 from eunoe_langchain.models import PlanModels
 from eunoe_langchain.providers import model_name_in, profile_from
 from eunoe_langchain.reading import (
@@ -118,22 +118,8 @@ def drain_plans(options: PlanOptions) -> None:
     _orchestrator_of(options).drain()
 
 
-def check_settings(name: str, value: Any) -> None:
-    """Refuse an unknown policy, profile or knob where it is set, not where it is used.
-
-    Raises:
-        ValueError: the value is not allowed.
-    """
-    if name == "settings":
-        _settings_of(_knobs_of(value))
-    allowed = {"policy": POLICY_NAMES, "profile": tuple(PROFILES)}.get(name)
-    if allowed is not None and value is not None and value not in allowed:
-        raise SettingsError(name, value, ", ".join(allowed))
-
-
 def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Outcome:
     """Plan; a fault of the house lets the messages go on unchanged, and says so once."""
-    counter: CallersCounter | None = None
     orchestrator = _orchestrator_of(options)  # what is wrong with it is no fault of one plan
     try:
         profile = options.profile or profile_from(
@@ -151,18 +137,33 @@ def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Out
         if isinstance(options.token_counter, str):
             return job.told(job.run(orchestrator, options.max_tokens), clock)
         counter = CallersCounter(options.token_counter, job.messages, job.planned)
-        with running(counter):
-            return job.told(_plan_by_callers_counter(job, orchestrator, counter), clock)
+        try:
+            with running(counter):
+                outcome = _plan_by_callers_counter(job, orchestrator, counter)
+        except Exception as error:
+            if counter.fault is not error:
+                raise
+            outcome = _plan_without_the_counter(job, error)
+        return job.told(outcome, clock)
     except EunoeError:
         raise
     except Exception as error:
-        if counter is not None and counter.fault is error:
-            raise
         logger.warning("planning failed; the messages go on unchanged", exc_info=True)
         return Outcome(
             messages=list(messages),
             report=unplanned_report(len(messages), options.max_tokens, error),
         )
+
+
+def _plan_without_the_counter(job: _Job, fault: Exception) -> Outcome:
+    """Plan by our own count, since the caller's counter failed; the report and the log say so."""
+    said = str(fault) if isinstance(fault, EunoeError) else type(fault).__name__
+    warning = f"token_counter failed ({said}): counted approximately instead"
+    logger.warning("%s", warning)
+    options = replace(job.options, token_counter=PlanOptions.token_counter)
+    outcome = replace(job, options=options).run(_orchestrator_of(options), options.max_tokens)
+    warnings = (*outcome.report.warnings, warning)
+    return replace(outcome, report=replace(outcome.report, warnings=warnings))
 
 
 def _plan_by_callers_counter(
@@ -182,6 +183,8 @@ def _plan_by_callers_counter(
     for attempt in range(_ATTEMPTS):
         try:
             outcome = job.run(orchestrator, budget)
+            if counter.fault is not None:
+                raise counter.fault
         except BudgetError as error:
             low, needed = budget, needed or error.needed - counter.framing_difference
         else:
@@ -226,8 +229,26 @@ class _Job:
         out = write_back(self.messages, self.planned, result.placements)
         cut = result.report.cut
         if options.reasoning == "strip_before_cut" and cut is not None and cut.index:
-            out = without_old_reasoning(out)
+            out, whole = without_old_reasoning(out), out
+            report = self._less_what_left(result.report, whole, out)
+            return Outcome(messages=out, report=report, result=result)
         return Outcome(messages=out, report=result.report, result=result)
+
+    def _less_what_left(
+        self, report: Report, whole: Sequence[BaseMessage], sent: Sequence[BaseMessage]
+    ) -> Report:
+        """The report without the tokens of what was taken out of messages.
+
+        A caller's counter is asked for the whole list later.
+        """
+        if not isinstance(self.options.token_counter, str):
+            return report
+        scaled = settings_of(knobs_of(self.options.settings)).scale_by_family
+        counter = named_counter(self.options.token_counter) or model_counter(self.model_id, scaled)
+        changed = [(a, b) for a, b in zip(whole, sent, strict=True) if a is not b]
+        left = sum_of_messages([a for a, _ in changed], counter)
+        left -= sum_of_messages([b for _, b in changed], counter)
+        return replace(report, tokens_after=report.tokens_after - left)
 
     @property
     def model_id(self) -> str | None:
@@ -254,7 +275,7 @@ class _Job:
 
 def _orchestrator_of(options: PlanOptions) -> ContextOrchestrator:
     name = options.token_counter if isinstance(options.token_counter, str) else CALLERS_OWN
-    knobs = _knobs_of(options.settings)
+    knobs = knobs_of(options.settings)
     return _orchestrator(name, options.on_overflow, knobs, options.models)
 
 
@@ -262,33 +283,16 @@ def _orchestrator_of(options: PlanOptions) -> ContextOrchestrator:
 def _orchestrator(
     counter_name: str,
     on_overflow: OnOverflow,
-    knobs: tuple[tuple[str, Any], ...],
+    knobs: Knobs,
     models: PlanModels,
 ) -> ContextOrchestrator:
     """One orchestrator for all that plan alike, with what it remembers of contents."""
     counter = RunningCounter() if counter_name == CALLERS_OWN else named_counter(counter_name)
     return ContextOrchestrator(
-        settings=_settings_of(knobs),
+        settings=settings_of(knobs),
         on_overflow=on_overflow,
         token_counter=counter,
         **models.arguments(),
-    )
-
-
-def _settings_of(knobs: tuple[tuple[str, Any], ...]) -> Settings:
-    """The core's settings; ``!flags`` are not read unless asked, since any text may begin so."""
-    known = {f.name for f in fields(Settings)}
-    for name, value in knobs:
-        if name not in known:
-            raise SettingsError(name, value, "a name of " + ", ".join(sorted(known)))
-    return Settings(**{"read_flags": False, **dict(knobs)})
-
-
-def _knobs_of(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """The settings as a key: sorted, lists as tuples."""
-    return tuple(
-        (name, tuple(value) if isinstance(value, list) else value)
-        for name, value in sorted(settings.items())
     )
 
 

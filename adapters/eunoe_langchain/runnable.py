@@ -29,12 +29,12 @@ from eunoe import BudgetError, Report
 from eunoe_langchain.counters import check_counter
 from eunoe_langchain.graph_state import hook_update, messages_of_state
 from eunoe_langchain.inputs import to_messages
+from eunoe_langchain.knobs import check_settings
 from eunoe_langchain.models import MODEL_FIELDS, check_model, models_of
 from eunoe_langchain.planning import (
     OnOverflow,
     PlanOptions,
     Reasoning,
-    check_settings,
     drain_plans,
     plan,
 )
@@ -65,7 +65,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         token_counter: ``approximate`` (four characters a token, as in LangChain), ``exact`` (the
             model's tokenizer where it is on this machine, else a close estimate), the name of a
             tokenizer's family such as ``o200k``, a chat model, or a function of one message or of a
-            list of messages. Only names can be saved with ``dumps``.
+            list of messages; one that fails gives way to ``approximate``. Only names are saved.
         policy: ``stable`` (default), ``relevance``, ``window``, ``lethe``, ``lethes``, ``dycp``,
             ``lethus``, ``unified`` or ``off``.
         profile: whose rules the list must keep: ``openai``, ``responses``, ``anthropic``,

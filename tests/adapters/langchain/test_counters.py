@@ -97,12 +97,36 @@ def test_an_answer_that_is_no_whole_number_is_refused(answer):
         as_list_counter(lambda messages: answer)(THREE)
 
 
-def test_the_fault_of_a_counter_reaches_the_caller():
-    def faulty(messages):
-        raise LookupError("no vocabulary")
+def faulty(messages):
+    raise LookupError("no vocabulary")
 
-    with pytest.raises(LookupError, match="no vocabulary"):
-        HistoryOptimizer(max_tokens=10, token_counter=faulty).invoke(THREE)
+
+def fails_later(messages):
+    """Counts short lists and breaks at long ones."""
+    if len(messages) > 3:
+        raise OSError("gone")
+    return 10 * len(messages)
+
+
+@pytest.mark.parametrize(
+    "counter", [faulty, fails_later, lambda messages: None, lambda messages: -1], ids=str
+)
+def test_a_counter_that_fails_gives_way_to_the_approximate_one(counter):
+    history = long_history()
+    plain = HistoryOptimizer(max_tokens=60)
+    events = []
+
+    class Watching:
+        def observe(self, event):
+            events.append(event)
+
+    optimizer = HistoryOptimizer(max_tokens=60, token_counter=counter, observer=Watching())
+    assert same_objects(optimizer.invoke(history), plain.invoke(history))
+    report = optimizer.explain(history)
+    assert report.tokens_after == plain.explain(history).tokens_after
+    assert any("counted approximately" in warning for warning in report.warnings)
+    assert len(events) == 1
+    assert "counted approximately" in str(events[0])
 
 
 @given(WORDS.filter(str.isascii))

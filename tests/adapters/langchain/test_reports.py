@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from eunoe_langchain import BudgetError, HistoryOptimizer, approximate_tokens
+from eunoe_langchain import BudgetError, HistoryOptimizer, approximate_tokens, as_list_counter
 from eunoe_langchain.reasoning import without_old_reasoning
 from langchain_lists import ai, frozen, human, places, problems, result, same_objects, system
 
@@ -104,6 +104,23 @@ def test_4b_old_reasoning_can_be_left_out_once_something_was_cut():
     assert stripped.tool_calls
     assert frozen(chat) == before
     assert problems(out) == []
+
+
+@pytest.mark.parametrize("counter", ["approximate", "exact", "claude", approximate_tokens], ids=str)
+def test_4d_what_was_stripped_is_not_counted(counter):
+    chat = [system("rules")]
+    for k in range(8):
+        chat += [human(f"q{k}"), thinking(f"c{k}", "hm " * 30), result(f"c{k}")]
+    chat += [human("now"), thinking("x"), result("x")]
+    count = as_list_counter(counter)
+    sent, tokens, most = {}, {}, count(chat) * 2 // 3
+    for reasoning in ("keep", "strip_before_cut"):
+        optimizer = HistoryOptimizer(max_tokens=most, token_counter=counter, reasoning=reasoning)
+        sent[reasoning] = optimizer.invoke(chat)
+        tokens[reasoning] = optimizer.explain(chat).tokens_after
+    less = count(sent["keep"]) - count(sent["strip_before_cut"])
+    assert less > 50
+    assert tokens["keep"] - tokens["strip_before_cut"] == less
 
 
 def test_4c_ids_tied_to_reasoning_leave_with_it():
