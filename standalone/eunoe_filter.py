@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 220 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 29d596644b8f959a9e27661887ff3764c2c7f368b4ac010c204aed6e65f864b8
+# Made of 221 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 06f76cd2fc947ac56e28847f5e929941c2e8eebc90cba3faa1701075362eb51e
 
 from __future__ import annotations
 
@@ -714,13 +714,15 @@ def fault_name(error: BaseException) -> str:
 # --------------------------------------------------------------------------------------------------
 # eunoe.domain.checking: Arguments of callers, checked where they come in: what is wrong, the value, what is allowed.
 
-def require_whole(name: str, value: object, allowed: str, *, least: int = 0) -> None:
-    """Refuse what is no whole number, or one that is too small; True and False are no numbers.
+def require_whole(
+    name: str, value: object, allowed: str, *, least: int = 0, most: float = float("inf")
+) -> None:
+    """Refuse what is no whole number, or too small or large; True and False are no numbers.
 
     Raises:
         SettingsError: it is refused.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise SettingsError(name, value, allowed)
 
 
@@ -814,6 +816,17 @@ def require_members(name: str, value: object, members: Sequence[str], allowed: s
     """
     if isinstance(value, type) or not set(members) <= set(dir(value)):
         raise SettingsError(name, value, allowed)
+
+
+def require_model_name(name: str, value: object) -> str:
+    """Refuse a name of a model that is no text: what it says is remembered by its name.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if not isinstance(value, str):
+        raise SettingsError(f"{name}.name", value, "a text")
+    return value
 
 
 # --------------------------------------------------------------------------------------------------
@@ -7731,6 +7744,30 @@ def process_memory() -> PipelineMemory:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.own_threads: Threads of our own, in which models are asked: whatever a model raises there, somebody hears.
+
+def start_behind(
+    name: str, work: Callable[[], object], failed: Callable[[BaseException], None]
+) -> None:
+    """Have something done in a thread; returns at once.
+
+    Args:
+        name: of the thread.
+        work: what is to be done.
+        failed: is told what ``work`` raised. That may be ``SystemExit``, too: a model that ends its
+            thread must not leave others waiting for it.
+    """
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failed(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.advisers.embedding: The history as vectors: made after the answer, used as soon as they are there.
 
 VectorMemory = OpinionMemory[NDArray[np.float32]]
@@ -7759,7 +7796,8 @@ class HistoryEmbedder:
         clock: seconds, rising.
 
     Raises:
-        SettingsError: the time-out is not above 0.
+        SettingsError: the time-out is not above 0, the embedder's name no text or its dimension no
+            length.
     """
 
     def __init__(
@@ -7773,12 +7811,13 @@ class HistoryEmbedder:
     ) -> None:
         if not 0 < timeout < float("inf"):
             raise SettingsError("embed_timeout", timeout, "seconds, above 0, finite")
-        self._embedder, self._memory, self._name = embedder, memory, embedder.name
+        self._embedder, self._memory = embedder, memory
+        self._name = require_model_name("embedder", embedder.name)
         asks = getattr(embedder, "embed_question", None)
         self._embed_question = asks if asks is not None else embedder.embed
         self._asked_name = f"{self._name}, asked" if asks is not None else self._name
         self._in_request, self._timeout, self._clock = in_request, timeout, clock
-        self._dimension = embedder.dimension
+        self._dimension = _checked_dimension(embedder.dimension)
         self._waiting: dict[str, None] = {}
         self._working = False
         self._asking = 0
@@ -7827,7 +7866,7 @@ class HistoryEmbedder:
                 self._waiting[text] = None
             if self._waiting and not self._working:
                 self._working = True
-                threading.Thread(target=self._work, name="eunoe-embed", daemon=True).start()
+                start_behind("eunoe-embed", self._work, self._give_up)
 
     def embed_all(
         self, entries: Sequence[ContentEntry], expired: Callable[[], bool] = lambda: False
@@ -7899,7 +7938,7 @@ class HistoryEmbedder:
                     self._asking -= 1
                 done.set()
 
-        threading.Thread(target=ask, name="eunoe-embed-question", daemon=True).start()
+        start_behind("eunoe-embed-question", ask, self._note_fault)
         done.wait(self._timeout)
         return self._find_asked(text)
 
@@ -7937,13 +7976,31 @@ class HistoryEmbedder:
             self._faults = 0
         return True
 
-    def _note_fault(self, error: Exception) -> None:
+    def _give_up(self, error: BaseException) -> None:
+        """The thread has ended by something that is no fault of its own kind."""
+        self._note_fault(error)
+        with self._idle:
+            self._waiting.clear()
+            self._working = False
+            self._idle.notify_all()
+
+    def _note_fault(self, error: BaseException) -> None:
         with self._idle:
             wait = EMBED_WAITS[min(self._faults, len(EMBED_WAITS) - 1)]
             self._faults += 1
             self._closed_until = self._clock() + wait
         kind = type(error).__name__
         logger.warning("Embedding failed (%s): words alone for %g s", kind, wait)
+
+
+def _checked_dimension(value: object) -> int | None:
+    """The length of vectors, as an embedder says it; numpy's numbers are taken, too."""
+    if value is None:
+        return None
+    length: Any = value.item() if isinstance(value, np.integer) else value
+    allowed = "the length of a vector, 1 to 1,000,000, or None"
+    require_whole("embedder.dimension", length, allowed, least=1, most=1_000_000)
+    return int(length)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -7971,7 +8028,7 @@ class HistoryLabeller:
         clock: seconds, rising.
 
     Raises:
-        SettingsError: the time-out is not above 0.
+        SettingsError: the time-out is not above 0, or the labeller's name is no text.
     """
 
     def __init__(
@@ -7984,7 +8041,8 @@ class HistoryLabeller:
     ) -> None:
         if timeout is not None and not 0 < timeout < float("inf"):
             raise SettingsError("label_timeout", timeout, "seconds, above 0, finite, or None")
-        self._labeller, self._memory, self._name = labeller, memory, labeller.name
+        self._labeller, self._memory = labeller, memory
+        self._name = require_model_name("labeller", labeller.name)
         self._timeout, self._clock = timeout, clock
         self._closed_until = -float("inf")
         self._asking: set[tuple[Hashable, int]] = set()
@@ -8009,7 +8067,7 @@ class HistoryLabeller:
                 finally:
                     done.set()
 
-            threading.Thread(target=ask, name="eunoe-label", daemon=True).start()
+            start_behind("eunoe-label", ask, _note_label_fault)
             done.wait(self._timeout)
             found = self._known(entries, asked)
         warning = (
@@ -8057,7 +8115,7 @@ class HistoryLabeller:
                     size = _LABEL_OVERHEAD_BYTES + 2 * (len(asked) + len(text))
                     self._memory.put((self._name, key, text), float(label), size)
         except Exception as error:  # whatever it is, the request goes on without labels
-            logger.warning("Labelling failed (%s)", type(error).__name__)
+            _note_label_fault(error)
             return False
         finally:
             with self._lock:
@@ -8074,6 +8132,10 @@ class HistoryLabeller:
             if label is not None:
                 out[i] = label
         return out if bool(np.isfinite(out).any()) else None
+
+
+def _note_label_fault(error: BaseException) -> None:
+    logger.warning("Labelling failed (%s)", type(error).__name__)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -8178,7 +8240,7 @@ class OpinionDesk(Generic[Asked, Said]):
                 self._waiting[content] = None
             if self._waiting and not self._working:
                 self._working = True
-                threading.Thread(target=self._work, name="eunoe-opinions", daemon=True).start()
+                start_behind("eunoe-opinions", self._work, self._give_up)
             while missing := [content for content in missing if content in self._waiting]:
                 left = until - self._clock()
                 if left <= 0 or expired():
@@ -8216,7 +8278,15 @@ class OpinionDesk(Generic[Asked, Said]):
             self._faults_in_a_row = 0
         return True
 
-    def _note_fault(self, error: Exception) -> None:
+    def _give_up(self, error: BaseException) -> None:
+        """The thread has ended by something that is no fault of its own kind."""
+        self._note_fault(error)
+        with self._change:
+            self._waiting.clear()
+            self._working = False
+            self._change.notify_all()
+
+    def _note_fault(self, error: BaseException) -> None:
         with self._change:
             wait = DESK_WAITS[min(self._faults_in_a_row, len(DESK_WAITS) - 1)]
             self._faults_in_a_row += 1
@@ -8247,10 +8317,10 @@ def names_desk(extractor: EntityExtractor, memory: PipelineMemory, timeout: floa
     """Where an extractor is asked for the names in texts.
 
     Raises:
-        SettingsError: the time-out is not above 0.
+        SettingsError: the time-out is not above 0, or the name is no text.
     """
     return OpinionDesk(
-        extractor.name,
+        require_model_name("entity_extractor", extractor.name),
         extractor.extract,
         read_names,
         text_digest,
@@ -8264,10 +8334,10 @@ def stance_desk(judge: StanceJudge, memory: PipelineMemory, timeout: float) -> S
     """Where a judge is asked whether texts support or contradict each other.
 
     Raises:
-        SettingsError: the time-out is not above 0.
+        SettingsError: the time-out is not above 0, or the name is no text.
     """
     return OpinionDesk(
-        judge.name,
+        require_model_name("stance_judge", judge.name),
         judge.judge,
         _read_stance,
         _pair_digest,
@@ -10278,9 +10348,7 @@ class SummaryDesk:
     def start(self, job: SummaryJob) -> None:
         """Write in the background; returns at once. What is being written is not begun again."""
         if self._take(job):
-            threading.Thread(
-                target=self._write, args=(job,), name="eunoe-summary", daemon=True
-            ).start()
+            start_behind("eunoe-summary", partial(self._write, job), self._leave_alone)
 
     def write(self, job: SummaryJob) -> bool:
         """Write now, for as long as it takes; False if none came of it or others are at it."""
@@ -10351,7 +10419,7 @@ class SummaryDesk:
         self._keep((self.name, piece.key), text)
         return text
 
-    def _leave_alone(self, error: Exception) -> None:
+    def _leave_alone(self, error: BaseException) -> None:
         wait = SUMMARY_WAIT
         logger.warning("No summary (%s): tried again in %g s", type(error).__name__, wait)
         with self._idle:
@@ -16641,7 +16709,7 @@ class RedisLink:
         def speak() -> None:
             try:
                 box.append(work(self._client))
-            except Exception as error:
+            except BaseException as error:  # in this thread nobody else would hear of it
                 fault.append(type(error).__name__)
             finally:
                 with self._lock:
@@ -18475,7 +18543,7 @@ class AfterwardsDesk:
                 _, job = self._due.popitem(last=False)
             try:
                 job()
-            except Exception as error:  # the chat does without
+            except BaseException as error:  # a model may even end its thread: the chat does without
                 logger.warning("eunoe failed after an answer: %s", type(error).__name__)
 
 
@@ -24198,7 +24266,7 @@ class ContextOrchestrator:
         on_overflow: what to do when the system messages and the current turn alone are too large:
             ``raise`` a ``BudgetError``, ``truncate`` the user's message, or ``keep`` them whole.
         token_counter: counts tokens; by default the tokenizer of the model, if its vocabulary is
-            on this machine, else an estimate. Never the network. They step in for one that fails.
+            on this machine, else an estimate; these step in for one that fails. Never the network.
         flag_cap: tokens to which flags such as ``!full`` may raise the budget; by default no flag
             raises it.
         prices: what models cost, for a budget in money; by default their list prices.
@@ -24315,8 +24383,7 @@ class ContextOrchestrator:
         """
         if deadline is not None:
             require_number("deadline", deadline, "seconds, 0 or above, or None")
-        given_up = threading.Event()
-        timer = None
+        given_up, timer = threading.Event(), None
         if deadline:
             timer = asyncio.get_running_loop().call_later(deadline, given_up.set)
         elif deadline is not None:
@@ -24411,7 +24478,7 @@ class ContextOrchestrator:
                 asked.mark("correcting")
             return self._choose(conversation, asked, learn=learn)
 
-        own = partial(model_counter, model_id, self.settings.scale_by_family)
+        own = partial(model_counter, model_id, scale_by_family=self.settings.scale_by_family)
         result = answer_by_counter(self._counter, own, answer)
         if desk is not None and clock is not None:
             desk.tell(

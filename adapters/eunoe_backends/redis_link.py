@@ -113,7 +113,7 @@ class RedisLink:
         def speak() -> None:
             try:
                 box.append(work(self._client))
-            except Exception as error:
+            except BaseException as error:  # in this thread nobody else would hear of it
                 fault.append(type(error).__name__)
             finally:
                 with self._lock:

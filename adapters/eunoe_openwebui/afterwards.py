@@ -69,5 +69,5 @@ class AfterwardsDesk:
                 _, job = self._due.popitem(last=False)
             try:
                 job()
-            except Exception as error:  # the chat does without
+            except BaseException as error:  # a model may even end its thread: the chat does without
                 logger.warning("eunoe failed after an answer: %s", type(error).__name__)

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from eunoe.domain.errors import SettingsError
 
 
-def require_whole(name: str, value: object, allowed: str, *, least: int = 0) -> None:
-    """Refuse what is no whole number, or one that is too small; True and False are no numbers.
+def require_whole(
+    name: str, value: object, allowed: str, *, least: int = 0, most: float = float("inf")
+) -> None:
+    """Refuse what is no whole number, or too small or large; True and False are no numbers.
 
     Raises:
         SettingsError: it is refused.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise SettingsError(name, value, allowed)
 
 
@@ -107,3 +109,14 @@ def require_members(name: str, value: object, members: Sequence[str], allowed: s
     """
     if isinstance(value, type) or not set(members) <= set(dir(value)):
         raise SettingsError(name, value, allowed)
+
+
+def require_model_name(name: str, value: object) -> str:
+    """Refuse a name of a model that is no text: what it says is remembered by its name.
+
+    Raises:
+        SettingsError: it is refused.
+    """
+    if not isinstance(value, str):
+        raise SettingsError(f"{name}.name", value, "a text")
+    return value

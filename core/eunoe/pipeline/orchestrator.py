@@ -55,7 +55,7 @@ class ContextOrchestrator:
         on_overflow: what to do when the system messages and the current turn alone are too large:
             ``raise`` a ``BudgetError``, ``truncate`` the user's message, or ``keep`` them whole.
         token_counter: counts tokens; by default the tokenizer of the model, if its vocabulary is
-            on this machine, else an estimate. Never the network. They step in for one that fails.
+            on this machine, else an estimate; these step in for one that fails. Never the network.
         flag_cap: tokens to which flags such as ``!full`` may raise the budget; by default no flag
             raises it.
         prices: what models cost, for a budget in money; by default their list prices.
@@ -172,8 +172,7 @@ class ContextOrchestrator:
         """
         if deadline is not None:
             require_number("deadline", deadline, "seconds, 0 or above, or None")
-        given_up = threading.Event()
-        timer = None
+        given_up, timer = threading.Event(), None
         if deadline:
             timer = asyncio.get_running_loop().call_later(deadline, given_up.set)
         elif deadline is not None:
@@ -268,7 +267,7 @@ class ContextOrchestrator:
                 asked.mark("correcting")
             return self._choose(conversation, asked, learn=learn)
 
-        own = partial(model_counter, model_id, self.settings.scale_by_family)
+        own = partial(model_counter, model_id, scale_by_family=self.settings.scale_by_family)
         result = answer_by_counter(self._counter, own, answer)
         if desk is not None and clock is not None:
             desk.tell(

@@ -126,3 +126,10 @@ def test_without_redis_py_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(BackendError, match=r"pip install 'eunoe\[redis\]'"):
         RedisLink.from_url("redis://localhost")
+
+
+def test_a_client_that_ends_its_thread_has_failed():
+    def leave(_):
+        raise SystemExit
+
+    assert RedisLink(None, timeout=5, clock=Clock()).call(leave, "default") == "default"

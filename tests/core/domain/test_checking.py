@@ -7,6 +7,7 @@ import pytest
 from eunoe.domain.checking import (
     require_choice,
     require_members,
+    require_model_name,
     require_names,
     require_number,
     require_switch,
@@ -29,6 +30,8 @@ def deep() -> list[object]:
 CASES = [
     (lambda v: require_whole("n", v, "x"), [0, 7], [-1, True, 1.0, "7", None, NAN, [7]]),
     (lambda v: require_whole("n", v, "x", least=1), [1], [0]),
+    (lambda v: require_whole("n", v, "x", most=9), [0, 9], [10, 10**30]),
+    (lambda v: require_model_name("n", v), ["", "m"], [None, 5, b"m", ["m"], ("m",)]),
     (lambda v: require_number("n", v, "x"), [0, 0.5, 7], [-0.1, NAN, INFINITE, True, "1", None]),
     (lambda v: require_choice("n", v, ("a", "b")), ["a"], ["", "c", None, ["a"], 5]),
     (lambda v: require_switch("n", v), [True, False], ["false", 0, 1, None]),

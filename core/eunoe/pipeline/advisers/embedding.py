@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eunoe.domain.checking import require_model_name, require_whole
 from eunoe.domain.errors import SettingsError
 from eunoe.domain.log import logger
 from eunoe.domain.ports import Embedder
 from eunoe.pipeline.chat.memory import ContentEntry
 from eunoe.pipeline.chat.opinion_memory import OpinionMemory
 from eunoe.pipeline.chat.transcript import Transcript
+from eunoe.pipeline.own_threads import start_behind
 from eunoe.stages.scoring.vectors import VectorTable, unit_vector
 
 VectorMemory = OpinionMemory[NDArray[np.float32]]
@@ -48,7 +50,8 @@ class HistoryEmbedder:
         clock: seconds, rising.
 
     Raises:
-        SettingsError: the time-out is not above 0.
+        SettingsError: the time-out is not above 0, the embedder's name no text or its dimension no
+            length.
     """
 
     def __init__(
@@ -62,12 +65,13 @@ class HistoryEmbedder:
     ) -> None:
         if not 0 < timeout < float("inf"):
             raise SettingsError("embed_timeout", timeout, "seconds, above 0, finite")
-        self._embedder, self._memory, self._name = embedder, memory, embedder.name
+        self._embedder, self._memory = embedder, memory
+        self._name = require_model_name("embedder", embedder.name)
         asks = getattr(embedder, "embed_question", None)
         self._embed_question = asks if asks is not None else embedder.embed
         self._asked_name = f"{self._name}, asked" if asks is not None else self._name
         self._in_request, self._timeout, self._clock = in_request, timeout, clock
-        self._dimension = embedder.dimension
+        self._dimension = _checked_dimension(embedder.dimension)
         self._waiting: dict[str, None] = {}
         self._working = False
         self._asking = 0
@@ -116,7 +120,7 @@ class HistoryEmbedder:
                 self._waiting[text] = None
             if self._waiting and not self._working:
                 self._working = True
-                threading.Thread(target=self._work, name="eunoe-embed", daemon=True).start()
+                start_behind("eunoe-embed", self._work, self._give_up)
 
     def embed_all(
         self, entries: Sequence[ContentEntry], expired: Callable[[], bool] = lambda: False
@@ -188,7 +192,7 @@ class HistoryEmbedder:
                     self._asking -= 1
                 done.set()
 
-        threading.Thread(target=ask, name="eunoe-embed-question", daemon=True).start()
+        start_behind("eunoe-embed-question", ask, self._note_fault)
         done.wait(self._timeout)
         return self._find_asked(text)
 
@@ -226,10 +230,28 @@ class HistoryEmbedder:
             self._faults = 0
         return True
 
-    def _note_fault(self, error: Exception) -> None:
+    def _give_up(self, error: BaseException) -> None:
+        """The thread has ended by something that is no fault of its own kind."""
+        self._note_fault(error)
+        with self._idle:
+            self._waiting.clear()
+            self._working = False
+            self._idle.notify_all()
+
+    def _note_fault(self, error: BaseException) -> None:
         with self._idle:
             wait = EMBED_WAITS[min(self._faults, len(EMBED_WAITS) - 1)]
             self._faults += 1
             self._closed_until = self._clock() + wait
         kind = type(error).__name__
         logger.warning("Embedding failed (%s): words alone for %g s", kind, wait)
+
+
+def _checked_dimension(value: object) -> int | None:
+    """The length of vectors, as an embedder says it; numpy's numbers are taken, too."""
+    if value is None:
+        return None
+    length: Any = value.item() if isinstance(value, np.integer) else value
+    allowed = "the length of a vector, 1 to 1,000,000, or None"
+    require_whole("embedder.dimension", length, allowed, least=1, most=1_000_000)
+    return int(length)

@@ -15,11 +15,13 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from eunoe.domain.checking import require_model_name
 from eunoe.domain.errors import SettingsError
 from eunoe.domain.log import logger
 from eunoe.domain.ports import Labeller
 from eunoe.pipeline.chat.memory import ContentEntry
 from eunoe.pipeline.chat.opinion_memory import OpinionMemory
+from eunoe.pipeline.own_threads import start_behind
 
 LABEL_AHEAD_LEAST = 16
 """Messages without a label from which on a model is asked ahead: fewer are not worth a call."""
@@ -43,7 +45,7 @@ class HistoryLabeller:
         clock: seconds, rising.
 
     Raises:
-        SettingsError: the time-out is not above 0.
+        SettingsError: the time-out is not above 0, or the labeller's name is no text.
     """
 
     def __init__(
@@ -56,7 +58,8 @@ class HistoryLabeller:
     ) -> None:
         if timeout is not None and not 0 < timeout < float("inf"):
             raise SettingsError("label_timeout", timeout, "seconds, above 0, finite, or None")
-        self._labeller, self._memory, self._name = labeller, memory, labeller.name
+        self._labeller, self._memory = labeller, memory
+        self._name = require_model_name("labeller", labeller.name)
         self._timeout, self._clock = timeout, clock
         self._closed_until = -float("inf")
         self._asking: set[tuple[Hashable, int]] = set()
@@ -81,7 +84,7 @@ class HistoryLabeller:
                 finally:
                     done.set()
 
-            threading.Thread(target=ask, name="eunoe-label", daemon=True).start()
+            start_behind("eunoe-label", ask, _note_label_fault)
             done.wait(self._timeout)
             found = self._known(entries, asked)
         warning = (
@@ -129,7 +132,7 @@ class HistoryLabeller:
                     size = _LABEL_OVERHEAD_BYTES + 2 * (len(asked) + len(text))
                     self._memory.put((self._name, key, text), float(label), size)
         except Exception as error:  # whatever it is, the request goes on without labels
-            logger.warning("Labelling failed (%s)", type(error).__name__)
+            _note_label_fault(error)
             return False
         finally:
             with self._lock:
@@ -146,3 +149,7 @@ class HistoryLabeller:
             if label is not None:
                 out[i] = label
         return out if bool(np.isfinite(out).any()) else None
+
+
+def _note_label_fault(error: BaseException) -> None:
+    logger.warning("Labelling failed (%s)", type(error).__name__)

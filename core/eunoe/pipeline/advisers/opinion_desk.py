@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from eunoe.domain.errors import SettingsError
 from eunoe.domain.log import logger
 from eunoe.pipeline.chat.opinion_memory import OpinionMemory
+from eunoe.pipeline.own_threads import start_behind
 
 Asked = TypeVar("Asked", bound=Hashable)
 Said = TypeVar("Said")
@@ -115,7 +116,7 @@ class OpinionDesk(Generic[Asked, Said]):
                 self._waiting[content] = None
             if self._waiting and not self._working:
                 self._working = True
-                threading.Thread(target=self._work, name="eunoe-opinions", daemon=True).start()
+                start_behind("eunoe-opinions", self._work, self._give_up)
             while missing := [content for content in missing if content in self._waiting]:
                 left = until - self._clock()
                 if left <= 0 or expired():
@@ -153,7 +154,15 @@ class OpinionDesk(Generic[Asked, Said]):
             self._faults_in_a_row = 0
         return True
 
-    def _note_fault(self, error: Exception) -> None:
+    def _give_up(self, error: BaseException) -> None:
+        """The thread has ended by something that is no fault of its own kind."""
+        self._note_fault(error)
+        with self._change:
+            self._waiting.clear()
+            self._working = False
+            self._change.notify_all()
+
+    def _note_fault(self, error: BaseException) -> None:
         with self._change:
             wait = DESK_WAITS[min(self._faults_in_a_row, len(DESK_WAITS) - 1)]
             self._faults_in_a_row += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from eunoe.domain.checking import require_model_name
 from eunoe.domain.message import text_digest
 from eunoe.domain.ports import EntityExtractor, StanceJudge
 from eunoe.pipeline.advisers.opinion_desk import OpinionDesk
@@ -32,10 +33,10 @@ def names_desk(extractor: EntityExtractor, memory: PipelineMemory, timeout: floa
     """Where an extractor is asked for the names in texts.
 
     Raises:
-        SettingsError: the time-out is not above 0.
+        SettingsError: the time-out is not above 0, or the name is no text.
     """
     return OpinionDesk(
-        extractor.name,
+        require_model_name("entity_extractor", extractor.name),
         extractor.extract,
         read_names,
         text_digest,
@@ -49,10 +50,10 @@ def stance_desk(judge: StanceJudge, memory: PipelineMemory, timeout: float) -> S
     """Where a judge is asked whether texts support or contradict each other.
 
     Raises:
-        SettingsError: the time-out is not above 0.
+        SettingsError: the time-out is not above 0, or the name is no text.
     """
     return OpinionDesk(
-        judge.name,
+        require_model_name("stance_judge", judge.name),
         judge.judge,
         _read_stance,
         _pair_digest,

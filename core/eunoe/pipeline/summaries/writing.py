@@ -13,12 +13,14 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeGuard
 
 from eunoe.domain.errors import BackendError, SettingsError
 from eunoe.domain.log import logger
 from eunoe.domain.ports import Summarizer, SummaryStore, TokenCounter
 from eunoe.pipeline.chat.opinion_memory import OpinionMemory
+from eunoe.pipeline.own_threads import start_behind
 from eunoe.pipeline.summaries.gist import extractive_gist
 from eunoe.pipeline.summaries.honest import SummarySource, honest_summary
 from eunoe.stages.quoting import summary_block
@@ -152,9 +154,7 @@ class SummaryDesk:
     def start(self, job: SummaryJob) -> None:
         """Write in the background; returns at once. What is being written is not begun again."""
         if self._take(job):
-            threading.Thread(
-                target=self._write, args=(job,), name="eunoe-summary", daemon=True
-            ).start()
+            start_behind("eunoe-summary", partial(self._write, job), self._leave_alone)
 
     def write(self, job: SummaryJob) -> bool:
         """Write now, for as long as it takes; False if none came of it or others are at it."""
@@ -225,7 +225,7 @@ class SummaryDesk:
         self._keep((self.name, piece.key), text)
         return text
 
-    def _leave_alone(self, error: Exception) -> None:
+    def _leave_alone(self, error: BaseException) -> None:
         wait = SUMMARY_WAIT
         logger.warning("No summary (%s): tried again in %g s", type(error).__name__, wait)
         with self._idle:

@@ -1,0 +1,27 @@
+"""Threads of our own, in which models are asked: whatever a model raises there, somebody hears."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+
+def start_behind(
+    name: str, work: Callable[[], object], failed: Callable[[BaseException], None]
+) -> None:
+    """Have something done in a thread; returns at once.
+
+    Args:
+        name: of the thread.
+        work: what is to be done.
+        failed: is told what ``work`` raised. That may be ``SystemExit``, too: a model that ends its
+            thread must not leave others waiting for it.
+    """
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failed(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
