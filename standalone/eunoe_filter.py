@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 221 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 06f76cd2fc947ac56e28847f5e929941c2e8eebc90cba3faa1701075362eb51e
+# Made of 222 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 eb6b7f57083a5147e49e60cb0be75936191bff2626ec4e4394b71200a47f2d42
 
 from __future__ import annotations
 
@@ -10625,6 +10625,19 @@ def make_advisers(
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.domain.ordinals: Places in a list as people count them: from one. Brackets, as in ``[4]``, count from zero.
+
+_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
+
+
+def ordinal(index: int) -> str:
+    """The place with an index, such as ``5th`` for 4, which nobody takes for an index."""
+    place = index + 1
+    ending = "th" if place % 100 in (11, 12, 13) else _ENDINGS.get(place % 10, "th")
+    return f"{place}{ending}"
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.wire.rewriting: Write OpenAI-style messages anew where one must change; the caller's objects stay as they are.
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -10836,9 +10849,10 @@ def strip_flags(
         reading = entries[i].reading
         if reading is None:
             continue
-        warnings += [f"message {i}: {p}" for p in reading.problems]
+        where = f"the {ordinal(i)} message"
+        warnings += [f"{where}: {p}" for p in reading.problems]
         reading, locked = lock_flags(reading, settings.locked_flags)
-        warnings += [f"message {i}: !{name} is locked by the operator" for name in locked]
+        warnings += [f"{where}: !{name} is locked by the operator" for name in locked]
         readings.append((i, reading))
         if not reading.problems:
             length = len(entries[i].message.text) - len(reading.rest)
@@ -15051,14 +15065,15 @@ class CacheBust:
             return "the model changed"
         if self.kind != "changed":
             if self.count == 1:
-                return f"message {self.index} was {self.kind}"
-            return f"messages {self.index} to {self.index + self.count - 1} were {self.kind}"
+                return f"the {ordinal(self.index)} message was {self.kind}"
+            last = ordinal(self.index + self.count - 1)
+            return f"the {ordinal(self.index)} to {last} messages were {self.kind}"
         if self.role == TOOLS_ROLE:
             return "the tools changed"  # how they are written out is the provider's affair
         if self.role == PROMPT_ROLE or (self.role in SYSTEM_ROLES and self.index == 0):
             what = "the system prompt"
         else:
-            what = f"message {self.index}"
+            what = f"the {ordinal(self.index)} message"
         place = "" if self.byte is None else f" at byte {self.byte}"
         return f"{what} changed{place}"
 
@@ -16000,7 +16015,7 @@ def placements_of(
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.accounts.observing: Telling an observer what became of a request; nothing of it reaches the request.
 
-_FLAG_VALUE = re.compile(r"(message \d+: ![a-z_]+)=.*(: (?:allowed|it is) )", re.DOTALL)
+_FLAG_VALUE = re.compile(r"(the \d+\w\w message: ![a-z_]+)=.*(: (?:allowed|it is) )", re.DOTALL)
 
 
 class StageClock:
@@ -24005,8 +24020,8 @@ def _lost_by_size(lost: Sequence[int]) -> list[str]:
     """What a flag keeps and the budget does not hold, in one sentence."""
     if not lost:
         return []
-    named = ", ".join(map(str, lost[:8])) + (", …" if len(lost) > 8 else "")
-    return [f"a flag keeps messages that the budget has no room for: {named}"]
+    named = ", ".join(map(ordinal, lost[:8])) + (", …" if len(lost) > 8 else "")
+    return [f"a flag keeps messages that the budget has no room for: the {named}"]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -26633,7 +26648,7 @@ class PriceShelf:
 # The tools are named in the line when they take more than a quarter of what is allowed.
 _STATUS_TOOL_SHARE = 4
 _SOURCES_SHOWN = 8
-_ABOUT_ELSE = re.compile(r"message \d+: |what may not be cut takes ")
+_ABOUT_ELSE = re.compile(r"the \d+\w\w message: |what may not be cut takes ")
 _STATUS_WORDS = (
     (Fate.SUMMARISED, "summarised", "summarised"),
     (Fate.GIST, "shortened", "shortened"),
@@ -26707,7 +26722,7 @@ def shown_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str:
     without numbers beside the sizes.
     """
     users = [place for place, message in enumerate(messages) if message.get("role") == "user"]
-    about = f"message {users[-1]}: " if users else ""
+    about = f"the {ordinal(users[-1])} message: " if users else ""
     newest = (w.removeprefix(about) for w in report.warnings if about and w.startswith(about))
     of_all = (w for w in report.warnings if not _ABOUT_ELSE.match(w))
     return next(newest, "") or next(of_all, "")

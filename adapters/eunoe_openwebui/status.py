@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from eunoe.domain.ordinals import ordinal
 from eunoe.domain.report import Fate, Report
 from eunoe.stages.accounting.status_text import STATUS_SEPARATOR, token_text
 from eunoe.stages.flags import read_flags
@@ -15,7 +16,7 @@ from eunoe_openwebui.turn import TurnNotes, still_recalled
 # The tools are named in the line when they take more than a quarter of what is allowed.
 _STATUS_TOOL_SHARE = 4
 _SOURCES_SHOWN = 8
-_ABOUT_ELSE = re.compile(r"message \d+: |what may not be cut takes ")
+_ABOUT_ELSE = re.compile(r"the \d+\w\w message: |what may not be cut takes ")
 _STATUS_WORDS = (
     (Fate.SUMMARISED, "summarised", "summarised"),
     (Fate.GIST, "shortened", "shortened"),
@@ -89,7 +90,7 @@ def shown_warning(report: Report, messages: Sequence[Mapping[str, Any]]) -> str:
     without numbers beside the sizes.
     """
     users = [place for place, message in enumerate(messages) if message.get("role") == "user"]
-    about = f"message {users[-1]}: " if users else ""
+    about = f"the {ordinal(users[-1])} message: " if users else ""
     newest = (w.removeprefix(about) for w in report.warnings if about and w.startswith(about))
     of_all = (w for w in report.warnings if not _ABOUT_ELSE.match(w))
     return next(newest, "") or next(of_all, "")

@@ -8,6 +8,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from eunoe.domain.ordinals import ordinal
 from eunoe.domain.report import DecisionList, Fate, Overrun, Report
 from eunoe.pipeline.arranging.fates import fates_of, reasons_of, usual_reason
 from eunoe.pipeline.arranging.view import Built, View
@@ -133,5 +134,5 @@ def _lost_by_size(lost: Sequence[int]) -> list[str]:
     """What a flag keeps and the budget does not hold, in one sentence."""
     if not lost:
         return []
-    named = ", ".join(map(str, lost[:8])) + (", …" if len(lost) > 8 else "")
-    return [f"a flag keeps messages that the budget has no room for: {named}"]
+    named = ", ".join(map(ordinal, lost[:8])) + (", …" if len(lost) > 8 else "")
+    return [f"a flag keeps messages that the budget has no room for: the {named}"]

@@ -70,7 +70,7 @@ def test_a_pin_that_does_not_fit_is_not_lost_in_silence(policy):
         user("and now?"),
     ]
     report = ask(chat, 400, policy=policy).report
-    assert report.warnings == ("a flag keeps messages that the budget has no room for: 1",)
+    assert report.warnings == ("a flag keeps messages that the budget has no room for: the 2nd",)
     assert report.decisions[1].reason == "a flag keeps it, but the budget has no room for it"
     assert (
         policy == "relevance" or report.counts()["kept"] > 3
@@ -83,7 +83,7 @@ def test_of_several_pins_those_that_fit_are_kept():
     there = [i for i in range(8) if f"fact {i} " in text_sent(answer)]
     assert there == [5, 6, 7]
     assert answer.report.warnings == (
-        "a flag keeps messages that the budget has no room for: 1, 3, 5, 7, 9",
+        "a flag keeps messages that the budget has no room for: the 2nd, 4th, 6th, 8th, 10th",
     )
 
 
@@ -192,7 +192,7 @@ def test_locked_flags_do_nothing_and_say_so(flag):
     chat = [*filler(2), user(f"!{flag} more")]
     answer = ask(chat, 4000, locked_flags=("context",))
     assert len(sent_by(answer)) == 5
-    assert answer.report.warnings == ("message 4: !context is locked by the operator",)
+    assert answer.report.warnings == ("the 5th message: !context is locked by the operator",)
     assert sent_by(answer)[-1] == user("… more")
 
 
@@ -232,7 +232,7 @@ def test_a_bad_value_warns_and_leaves_the_message_alone():
     answer = ask(chat, 4000)
     assert [id(m) for m in sent_by(answer)] == [id(m) for m in chat] or sent_by(answer) == chat
     assert answer.report.warnings == (
-        "message 0: !target=soon: allowed are whole numbers from 1 to 10000000",
+        "the 1st message: !target=soon: allowed are whole numbers from 1 to 10000000",
     )
 
 

@@ -24,7 +24,7 @@ from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.price import PriceLookup
 
-_FLAG_VALUE = re.compile(r"(message \d+: ![a-z_]+)=.*(: (?:allowed|it is) )", re.DOTALL)
+_FLAG_VALUE = re.compile(r"(the \d+\w\w message: ![a-z_]+)=.*(: (?:allowed|it is) )", re.DOTALL)
 
 
 class StageClock:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eunoe.domain.flag import NO_FLAGS, FlagReading, Flags
+from eunoe.domain.ordinals import ordinal
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.chat.memory import ContentEntry, ContentMemory
 from eunoe.stages.atoms import opens_turn
@@ -57,9 +58,10 @@ def strip_flags(
         reading = entries[i].reading
         if reading is None:
             continue
-        warnings += [f"message {i}: {p}" for p in reading.problems]
+        where = f"the {ordinal(i)} message"
+        warnings += [f"{where}: {p}" for p in reading.problems]
         reading, locked = lock_flags(reading, settings.locked_flags)
-        warnings += [f"message {i}: !{name} is locked by the operator" for name in locked]
+        warnings += [f"{where}: !{name} is locked by the operator" for name in locked]
         readings.append((i, reading))
         if not reading.problems:
             length = len(entries[i].message.text) - len(reading.rest)

@@ -9,6 +9,7 @@ from json import dumps
 from typing import Any, Literal
 
 from eunoe.domain.message import SYSTEM_ROLES
+from eunoe.domain.ordinals import ordinal
 
 TOOLS_ROLE = "tools"
 PROMPT_ROLE = "prompt"
@@ -64,14 +65,15 @@ class CacheBust:
             return "the model changed"
         if self.kind != "changed":
             if self.count == 1:
-                return f"message {self.index} was {self.kind}"
-            return f"messages {self.index} to {self.index + self.count - 1} were {self.kind}"
+                return f"the {ordinal(self.index)} message was {self.kind}"
+            last = ordinal(self.index + self.count - 1)
+            return f"the {ordinal(self.index)} to {last} messages were {self.kind}"
         if self.role == TOOLS_ROLE:
             return "the tools changed"  # how they are written out is the provider's affair
         if self.role == PROMPT_ROLE or (self.role in SYSTEM_ROLES and self.index == 0):
             what = "the system prompt"
         else:
-            what = f"message {self.index}"
+            what = f"the {ordinal(self.index)} message"
         place = "" if self.byte is None else f" at byte {self.byte}"
         return f"{what} changed{place}"
 

@@ -65,7 +65,7 @@ def test_the_value_of_a_flag_is_text_of_its_user(flag: str) -> None:
     (event,) = notebook.events
     assert SECRET in result.report.warnings[0]
     assert SECRET not in str(event.report.to_dict())
-    assert event.report.warnings[0].startswith(f"message 0: !{flag}=…: ")
+    assert event.report.warnings[0].startswith(f"the 1st message: !{flag}=…: ")
 
 
 def test_what_is_sent_is_the_same_with_and_without() -> None:

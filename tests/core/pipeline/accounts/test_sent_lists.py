@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eunoe import ContextOrchestrator, Conversation, TokenBudget
+from eunoe.domain.ordinals import ordinal
 from eunoe.pipeline.accounts.sent_lists import CacheOutlook, SentLists, sent_list
 
 WORDS = "river stone light paper "
@@ -75,11 +76,11 @@ def test_tools_edits_and_insertions_are_told_apart() -> None:
     before, after = make_chat(12), make_chat(13)
     assert told(as_sent(before), as_sent(after, tools=TOOLS)) == "the tools changed"
     edited = [*after[:4], {**after[4], "content": "Better: " + WORDS * 20}, *after[5:]]
-    assert told(as_sent(before), as_sent(edited)) == "message 4 changed"
+    assert told(as_sent(before), as_sent(edited)) == "the 5th message changed"
     more = [*after[:3], {"role": "user", "content": "A note."}, *after[3:]]
-    assert told(as_sent(before), as_sent(more)) == "message 3 was put in"
+    assert told(as_sent(before), as_sent(more)) == "the 4th message was put in"
     fewer = [after[0], *after[7:]]
-    assert told(as_sent(before), as_sent(fewer)) == "messages 1 to 6 were left out"
+    assert told(as_sent(before), as_sent(fewer)) == "the 2nd to 7th messages were left out"
 
 
 def test_an_edit_that_drops_all_that_followed_reads_nothing_again() -> None:
@@ -164,7 +165,7 @@ def test_a_tool_loop_goes_on_from_what_was_sent_and_the_next_turn_from_all() -> 
     edited[place] = {**edited[place], "content": "Edited. " + WORDS * 20}
     _, outlook = follow([*edited, {"role": "user", "content": "Once more?"}], continued=False)
     assert outlook.bust is not None
-    assert outlook.bust.describe() == f"message {place} changed"
+    assert outlook.bust.describe() == f"the {ordinal(place)} message changed"
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=8), st.lists(st.sampled_from("abcd"), max_size=8))

@@ -267,4 +267,6 @@ def test_of_pins_that_do_not_fit_the_oldest_goes_first():
     chat += [assistant("ok"), user("q"), *DEAD]
     answer = ask(chat, 150)
     assert [p.index for p in answer.placements] == [2, 4, 5, None, None, None, 6]
-    assert answer.report.warnings == ("a flag keeps messages that the budget has no room for: 0",)
+    assert answer.report.warnings == (
+        "a flag keeps messages that the budget has no room for: the 1st",
+    )

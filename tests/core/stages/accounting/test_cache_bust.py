@@ -36,7 +36,7 @@ def test_the_system_prompt_changed_at_byte_812():
 def test_message_14_changed():
     changed = [*CHAT[:14], {"role": "user", "content": "another"}, *CHAT[15:]]
     bust = find_cache_bust(parts(CHAT, keep_text=False), parts(changed, keep_text=False))
-    assert bust.describe() == "message 14 changed"
+    assert bust.describe() == "the 15th message changed"
     assert (bust.kept, bust.lost) == (140, 70)
 
 
@@ -44,18 +44,18 @@ def test_bytes_count_not_characters():
     before = parts([{"role": "user", "content": "é日本 x"}])
     after = parts([{"role": "user", "content": "é日本 y"}])
     assert find_cache_bust(before, after).byte == 2 + 6 + 1
-    assert find_cache_bust(before, after).describe() == "message 0 changed at byte 9"
+    assert find_cache_bust(before, after).describe() == "the 1st message changed at byte 9"
 
 
 def test_a_cut_and_an_insertion_are_told_from_a_change():
     cut = find_cache_bust(parts(CHAT), parts([CHAT[0], *CHAT[7:]]))
-    assert cut.describe() == "messages 1 to 6 were left out"
+    assert cut.describe() == "the 2nd to 7th messages were left out"
     assert (cut.kind, cut.count, cut.byte) == ("left out", 6, None)
     one = find_cache_bust(parts(CHAT), parts([*CHAT[:3], *CHAT[4:]]))
-    assert one.describe() == "message 3 was left out"
+    assert one.describe() == "the 4th message was left out"
     new = {"role": "user", "content": "[memory]"}
     put = find_cache_bust(parts(CHAT), parts([*CHAT[:5], new, *CHAT[5:]]))
-    assert put.describe() == "message 5 was put in"
+    assert put.describe() == "the 6th message was put in"
 
 
 def test_the_tools_come_first_and_are_no_message():
@@ -64,7 +64,7 @@ def test_the_tools_come_first_and_are_no_message():
     assert bust.describe().startswith("the tools changed")
     changed = [*CHAT[:14], {"role": "user", "content": "another"}, *CHAT[15:]]
     bust = find_cache_bust(parts(CHAT, TOOLS), parts(changed, TOOLS))
-    assert bust.describe() == "message 14 changed at byte 0"
+    assert bust.describe() == "the 15th message changed at byte 0"
     assert bust.kept == 50 + 140
     appeared = find_cache_bust(parts(CHAT), parts(CHAT, TOOLS))
     assert appeared.describe().startswith("the tools changed")
@@ -81,7 +81,7 @@ def test_the_order_of_keys_is_no_change_but_anything_else_is():
     assert find_cache_bust(parts(CHAT), parts(turned)) is None
     extra = [*CHAT[:2], {**CHAT[2], "name": "bob"}, *CHAT[3:]]
     bust = find_cache_bust(parts(CHAT), parts(extra))
-    assert bust.describe() == "message 2 changed"  # the text is the same
+    assert bust.describe() == "the 3rd message changed"  # the text is the same
 
 
 names = st.lists(st.sampled_from("abcdefgh"), max_size=12)
