@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 222 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 eb6b7f57083a5147e49e60cb0be75936191bff2626ec4e4394b71200a47f2d42
+# sources sha256 3f7d3502ccb79f6343f9e3c6183770758279f3c5517f8864ca12c9a80fae23b1
 
 from __future__ import annotations
 
@@ -15955,7 +15955,8 @@ def _counted_under(
 class OrchestratorResult:
     """The list to send, where each message of it comes from, and the account.
 
-    What only some callers look at is made when it is looked at.
+    What only some callers look at is made when it is looked at. Pickled or copied it is a value, on
+    its own: all of that is made then, and ``due``, the orchestrator's own affair, is left behind.
 
     Attributes:
         conversation: ``conversation.to_openai_messages()`` is ready to send.
@@ -15972,6 +15973,10 @@ class OrchestratorResult:
     foresee: Callable[[], RequestForecast]
     due: SummaryJob | None = None
     sent: SentWindow | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., OrchestratorResult], tuple[object, ...]]:
+        values = self.conversation, self.report, self.placements, self.forecast, self.sent
+        return _result_of_values, values
 
     @cached_property
     def placements(self) -> tuple[Placement, ...]:
@@ -15999,6 +16004,26 @@ class OrchestratorResult:
     def token_count(self) -> int:
         """Tokens of the list to send, framing and tools included."""
         return self.report.tokens_after
+
+
+def _result_of_values(
+    conversation: Conversation,
+    report: Report,
+    placements: tuple[Placement, ...],
+    forecast: RequestForecast,
+    sent: SentWindow | None,
+) -> OrchestratorResult:
+    return OrchestratorResult(
+        conversation=conversation,
+        report=report,
+        place=partial(_as_it_is, placements),
+        foresee=partial(_as_it_is, forecast),
+        sent=sent,
+    )
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def placements_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from eunoe.domain.conversation import Conversation
@@ -21,7 +21,8 @@ from eunoe.wire.given_forms import fields_given
 class OrchestratorResult:
     """The list to send, where each message of it comes from, and the account.
 
-    What only some callers look at is made when it is looked at.
+    What only some callers look at is made when it is looked at. Pickled or copied it is a value, on
+    its own: all of that is made then, and ``due``, the orchestrator's own affair, is left behind.
 
     Attributes:
         conversation: ``conversation.to_openai_messages()`` is ready to send.
@@ -38,6 +39,10 @@ class OrchestratorResult:
     foresee: Callable[[], RequestForecast]
     due: SummaryJob | None = None
     sent: SentWindow | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., OrchestratorResult], tuple[object, ...]]:
+        values = self.conversation, self.report, self.placements, self.forecast, self.sent
+        return _result_of_values, values
 
     @cached_property
     def placements(self) -> tuple[Placement, ...]:
@@ -65,6 +70,26 @@ class OrchestratorResult:
     def token_count(self) -> int:
         """Tokens of the list to send, framing and tools included."""
         return self.report.tokens_after
+
+
+def _result_of_values(
+    conversation: Conversation,
+    report: Report,
+    placements: tuple[Placement, ...],
+    forecast: RequestForecast,
+    sent: SentWindow | None,
+) -> OrchestratorResult:
+    return OrchestratorResult(
+        conversation=conversation,
+        report=report,
+        place=partial(_as_it_is, placements),
+        foresee=partial(_as_it_is, forecast),
+        sent=sent,
+    )
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def placements_of(
