@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 222 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 3f7d3502ccb79f6343f9e3c6183770758279f3c5517f8864ca12c9a80fae23b1
+# sources sha256 dfd6127443e206bc11207be55b8716986a4f2f470f9cceff327ddeddfedc56f9
 
 from __future__ import annotations
 
@@ -8652,9 +8652,12 @@ _EXCERPT_REPEATED = 0.2
 _EXCERPT_PRICE = 0.35
 """Share of the question's weight that taking all tokens must bring."""
 _EXCERPT_MARK_TOKENS = 2
+_TITLES = "Mr Mrs Ms Dr Prof Rev Capt Lt Sgt Hr Fr Mme Mlle Sra Sig Dott St vs".split()
+"""Words whose full stop ends no sentence: a name follows."""
+_NO_TITLE = "".join(f"(?<!\\b{title}\\.)" for title in _TITLES)
 _EXCERPT_SENTENCE = re.compile(
     "\n"
-    "|(?<=[^\\s.\\d][^\\s.][.!?…])[\"'”’)\\]]*\\s+"
+    f"|(?<=[^\\s.\\d][^\\s.][.!?…]){_NO_TITLE}[\"'”’)\\]]*\\s+"
     "|(?<=[!?])\\s+"
     "|(?<=[。！？；｡．።।॥։۔؟܀။።])[”’」』）]*\\s*"
 )

@@ -26,9 +26,12 @@ _EXCERPT_REPEATED = 0.2
 _EXCERPT_PRICE = 0.35
 """Share of the question's weight that taking all tokens must bring."""
 _EXCERPT_MARK_TOKENS = 2
+_TITLES = "Mr Mrs Ms Dr Prof Rev Capt Lt Sgt Hr Fr Mme Mlle Sra Sig Dott St vs".split()
+"""Words whose full stop ends no sentence: a name follows."""
+_NO_TITLE = "".join(f"(?<!\\b{title}\\.)" for title in _TITLES)
 _EXCERPT_SENTENCE = re.compile(
     "\n"
-    "|(?<=[^\\s.\\d][^\\s.][.!?…])[\"'”’)\\]]*\\s+"
+    f"|(?<=[^\\s.\\d][^\\s.][.!?…]){_NO_TITLE}[\"'”’)\\]]*\\s+"
     "|(?<=[!?])\\s+"
     "|(?<=[。！？；｡．።।॥։۔؟܀။።])[”’」』）]*\\s*"
 )

@@ -45,6 +45,9 @@ def pieces(text: str) -> list[str]:
     [
         ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
         ("It works with v1.2 and e.g. 3.5 too.", ["It works with v1.2 and e.g. 3.5 too."]),
+        ("Ask Mrs. Roth or Dr. Weiss. Go!", ["Ask Mrs. Roth or Dr. Weiss.", "Go!"]),
+        ("Frau Prof. Dr. Kern kam. Gut.", ["Frau Prof. Dr. Kern kam.", "Gut."]),
+        ("The firms. All of them.", ["The firms.", "All of them."]),
         ("1. first\n2. second", ["1. first", "2. second"]),
         ("- a\n\n- b\n  * c", ["- a", "- b", "* c"]),
         ("数据库端口是5432。密码是红色的！", ["数据库端口是5432。", "密码是红色的！"]),
