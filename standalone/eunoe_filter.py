@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 222 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 dfd6127443e206bc11207be55b8716986a4f2f470f9cceff327ddeddfedc56f9
+# sources sha256 953dc303c15adcb02c086f433b8e145637dc95f807ee47f27f88e92225557d52
 
 from __future__ import annotations
 
@@ -3642,13 +3642,7 @@ def fields_given(value: object) -> Mapping[str, Any] | None:
 # eunoe.wire.part_kinds: What a content part is: text that the message says, a call, a result, reasoning, or media.
 
 TEXT_TYPES = ("text", "input_text", "output_text")
-_ANSWERED_BY: dict[str, str | None] = {
-    "tool_use": "tool_result",
-    "tool_call": None,
-    "function_call": "function_call_output",
-    "custom_tool_call": "custom_tool_call_output",
-}
-"""Types of calls in blocks, with the type of the block that answers one, if there is such."""
+_CALL_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
 _THINKING_TYPES = ("thinking", "redacted_thinking", "reasoning")
 RESULT_BLOCKS = {
     "tool_result": ("tool_use_id", "content"),
@@ -3671,14 +3665,18 @@ def result_keys(part: object) -> tuple[str, str] | None:
 
 def call_key(part: object) -> str | None:
     """The key of a call's id in its block; None if it is no call."""
-    if not isinstance(part, Mapping) or (kind := block_type(part)) not in _ANSWERED_BY:
+    if not isinstance(part, Mapping) or (kind := block_type(part)) not in _CALL_TYPES:
         return None
     return "call_id" if kind.endswith("_call") and "call_id" in part else "id"
 
 
 def answering_block(part: object) -> str | None:
-    """The type of block that answers a call in a block; None if it is none, or has none."""
-    return _ANSWERED_BY[block_type(part)] if call_key(part) and isinstance(part, Mapping) else None
+    """The type of block that answers a call in a block; None if it is none, or has none.
+
+    Of the Responses API, results are items of their own: in lists of messages they are messages of
+    tools, unless the list itself shows another form.
+    """
+    return "tool_result" if isinstance(part, Mapping) and block_type(part) == "tool_use" else None
 
 
 def media_kind(part: Mapping[str, Any]) -> MediaKind | None:

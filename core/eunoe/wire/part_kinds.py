@@ -13,13 +13,7 @@ from eunoe.domain.message import MediaKind
 from eunoe.domain.nesting import written_text
 
 TEXT_TYPES = ("text", "input_text", "output_text")
-_ANSWERED_BY: dict[str, str | None] = {
-    "tool_use": "tool_result",
-    "tool_call": None,
-    "function_call": "function_call_output",
-    "custom_tool_call": "custom_tool_call_output",
-}
-"""Types of calls in blocks, with the type of the block that answers one, if there is such."""
+_CALL_TYPES = ("tool_use", "tool_call", "function_call", "custom_tool_call")
 _THINKING_TYPES = ("thinking", "redacted_thinking", "reasoning")
 RESULT_BLOCKS = {
     "tool_result": ("tool_use_id", "content"),
@@ -42,14 +36,18 @@ def result_keys(part: object) -> tuple[str, str] | None:
 
 def call_key(part: object) -> str | None:
     """The key of a call's id in its block; None if it is no call."""
-    if not isinstance(part, Mapping) or (kind := block_type(part)) not in _ANSWERED_BY:
+    if not isinstance(part, Mapping) or (kind := block_type(part)) not in _CALL_TYPES:
         return None
     return "call_id" if kind.endswith("_call") and "call_id" in part else "id"
 
 
 def answering_block(part: object) -> str | None:
-    """The type of block that answers a call in a block; None if it is none, or has none."""
-    return _ANSWERED_BY[block_type(part)] if call_key(part) and isinstance(part, Mapping) else None
+    """The type of block that answers a call in a block; None if it is none, or has none.
+
+    Of the Responses API, results are items of their own: in lists of messages they are messages of
+    tools, unless the list itself shows another form.
+    """
+    return "tool_result" if isinstance(part, Mapping) and block_type(part) == "tool_use" else None
 
 
 def media_kind(part: Mapping[str, Any]) -> MediaKind | None:

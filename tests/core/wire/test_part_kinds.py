@@ -98,25 +98,25 @@ def test_a_long_result_is_clipped_however_it_is_said(kind):
     assert count_list(sent_by(done)) <= done.report.tokens_after <= 300
 
 
-@pytest.mark.parametrize(
-    ("call", "kind", "answers"),
-    [
-        ({"type": "tool_use", "id": "a", "name": "f", "input": {}}, "tool_result", "tool_use_id"),
-        (
-            {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
-            "function_call_output",
-            "call_id",
-        ),
-    ],
-)
-def test_a_call_in_a_block_without_any_result_gets_a_block(call, kind, answers):
-    asked = {"role": "assistant", "content": [call]}
+def test_a_call_in_a_block_without_any_result_gets_a_block():
+    asked = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}],
+    }
     sent = sent_by(ask([user("look"), asked, user("and now?")], profile="anthropic"))
     assert sent[2]["role"] == "user"
-    assert [(b["type"], b[answers]) for b in sent[2]["content"]] == [(kind, "a")]
+    assert [(b["type"], b["tool_use_id"]) for b in sent[2]["content"]] == [("tool_result", "a")]
     both = {**asked, "tool_calls": calling("a")["tool_calls"]}
     sent = sent_by(ask([user("look"), both, user("and now?")]))
     assert sent[2]["tool_call_id"] == "a"
+
+
+@pytest.mark.parametrize("kind", ["function_call", "custom_tool_call"])
+def test_a_call_of_the_responses_api_without_any_result_gets_a_message_of_a_tool(kind):
+    call = {"type": kind, "call_id": "a", "name": "f", "arguments": "{}"}
+    asked = {"role": "assistant", "content": [call]}
+    sent = sent_by(ask([user("look"), asked, user("and now?")], profile="responses"))
+    assert (sent[2]["role"], sent[2]["tool_call_id"]) == ("tool", "a")
 
 
 def test_a_call_is_answered_as_the_host_answered_calls_before_it():
