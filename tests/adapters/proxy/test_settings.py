@@ -82,7 +82,7 @@ def test_the_command_sets_what_it_says(monkeypatch):
         read_flags=True,
         api_key="sk-2",
         ask_usage=True,
-        hosts=("llm.example",),
+        hosts=("LLM.example",),
     )
 
 
