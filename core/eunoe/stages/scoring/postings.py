@@ -175,7 +175,7 @@ class TermPostings:
         Returns:
             A few, the nearest first: of the kinds of nearness the first that finds any.
         """
-        words, met = self._words(), sum(self._fresh[:upto])
+        words, met = self._words(), self._met(upto)
         inflected = partial(words.inflected, derived=derived)
         for find in (inflected, words.joined, words.mistyped)[: 3 - known]:
             found = [word for word in find(term) if self._numbers[word] < met]
@@ -185,8 +185,12 @@ class TermPostings:
 
     def holding(self, parts: Sequence[str], upto: int) -> list[str]:
         """Terms that messages below `upto` hold and that hold one of some parts, a few of them."""
-        found, met = self._words().holding(parts), sum(self._fresh[:upto])
+        found, met = self._words().holding(parts), self._met(upto)
         return [word for word in found if self._numbers[word] < met][:NEAR_MOST]
+
+    def _met(self, upto: int) -> int:
+        """How many terms the messages below `upto` hold; theirs are the first numbers."""
+        return len(self._numbers) if upto == len(self) else sum(self._fresh[:upto])
 
     def _words(self) -> NearWords:
         if len(self._near) < len(self._numbers):
