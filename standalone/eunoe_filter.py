@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 222 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 0df1b86087d8b74d2ecac1b568e55c8bf0ad6327678ae1e71024364d12af6493
+# sources sha256 c75e4b53582b2c030af122ebb29b6b77a9dd507d6ce3a8cf15773f74f44d3cbb
 
 from __future__ import annotations
 
@@ -5012,15 +5012,15 @@ class NearWords:
 
     def __init__(self) -> None:
         self._joined = "\n"
-        self._size = 0
+        self._held: set[str] = set()
 
     def __len__(self) -> int:
-        return self._size
+        return len(self._held)
 
     def extend(self, words: Iterable[str]) -> None:
         """Add further words, each once."""
         more = list(words)
-        self._size += len(more)
+        self._held.update(more)
         self._joined += "".join([word + "\n" for word in more])
 
     def inflected(self, word: str, *, derived: bool = False) -> list[str]:
@@ -5058,11 +5058,11 @@ class NearWords:
         found = [w for w in self._around("", core, inside=True) if _near_part(core, w)]
         for cut in range(_NEAR_PART, len(word) - 2):
             head = word[:cut]
-            if self._holds(head):
+            if head in self._held:
                 found.append(head)
         for cut in range(3, len(word) - _NEAR_PART + 1):
             tail = word[cut:]
-            if self._holds(tail):
+            if tail in self._held:
                 found.append(tail)
         return sorted(set(found) - {word}, key=lambda w: (abs(len(w) - len(word)), w))
 
@@ -5101,9 +5101,6 @@ class NearWords:
                 found[self._joined[start:end]] = None
                 at = self._joined.find(part, end)
         return list(found)
-
-    def _holds(self, word: str) -> bool:
-        return f"\n{word}\n" in self._joined
 
     def _around(self, head: str, tail: str, *, inside: bool = False) -> Iterator[str]:
         """The first few words with this head, or this tail; ``inside``: that hold the tail."""
