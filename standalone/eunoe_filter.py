@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 222 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 c75e4b53582b2c030af122ebb29b6b77a9dd507d6ce3a8cf15773f74f44d3cbb
+# sources sha256 b9f47738c059b512831e1ce056ca65f74fcdc146f99551834e4e9a35fc9fc9d2
 
 from __future__ import annotations
 
@@ -5337,8 +5337,9 @@ class TermPostings:
         return len(self._numbers) if upto == len(self) else sum(self._fresh[:upto])
 
     def _words(self) -> NearWords:
-        if len(self._near) < len(self._numbers):
-            self._near.extend(itertools.islice(self._numbers, len(self._near), None))
+        more = len(self._numbers) - len(self._near)
+        if more > 0:  # from the end: those before are many
+            self._near.extend([*itertools.islice(reversed(self._numbers), more)][::-1])
         return self._near
 
     def uses_in(self, places: Sequence[int]) -> TermUses:

@@ -193,8 +193,9 @@ class TermPostings:
         return len(self._numbers) if upto == len(self) else sum(self._fresh[:upto])
 
     def _words(self) -> NearWords:
-        if len(self._near) < len(self._numbers):
-            self._near.extend(itertools.islice(self._numbers, len(self._near), None))
+        more = len(self._numbers) - len(self._near)
+        if more > 0:  # from the end: those before are many
+            self._near.extend([*itertools.islice(reversed(self._numbers), more)][::-1])
         return self._near
 
     def uses_in(self, places: Sequence[int]) -> TermUses:
