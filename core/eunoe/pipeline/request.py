@@ -26,18 +26,16 @@ from eunoe.pipeline.advisers.structuring import (
 from eunoe.pipeline.chat.call_ids import note_call_ids, note_unpaired
 from eunoe.pipeline.chat.flag_reading import ReadFlags
 from eunoe.pipeline.chat.line_counts import by_lines
+from eunoe.pipeline.chat.meant import place_of_meant, without_habits
 from eunoe.pipeline.chat.memory import ContentEntry, ContentMemory, count_entries
 from eunoe.pipeline.chat.transcript import Transcript, chat_timeline
 from eunoe.pipeline.strategies import OWN_STRATEGIES, Strategies
 from eunoe.pipeline.summaries.writing import SummaryJob
 from eunoe.stages.atoms import build_atoms, opens_turn
 from eunoe.stages.counting.message_cost import REPLY_PRIMING
-from eunoe.stages.scoring import TextAnalysis, analyse_text, without_boilerplate
+from eunoe.stages.scoring import TextAnalysis
 from eunoe.stages.structure.stance import Stance
 from eunoe.stages.window import Timeline
-
-_HABIT_TURNS = 2
-"""Turns in a row that must hold a line for it to be a habit."""
 
 
 @dataclass(kw_only=True)
@@ -107,11 +105,21 @@ class Request:
         """What the current turn asks for: its question, less what users repeat in every turn."""
         if self.question is None:
             return None
-        asked = self.entries[self.question]
-        rest = self._without_habits(asked.message.text)
-        if len(rest) == len(asked.message.text):
-            return asked.analysed()
-        return analyse_text(rest, role=asked.message.role, name=asked.message.name)
+        return without_habits(self.transcript, self.entries[self.question])
+
+    @cached_property
+    def meant(self) -> int | None:
+        """Place of the question, or of the one before it that it leaves unsaid; None for none."""
+        if self.question is None:
+            return None
+        return place_of_meant(self.transcript, self.entries, self.question)
+
+    @property
+    def meant_query(self) -> TextAnalysis | None:
+        """What is looked for: the question, or the one before it that it leaves unsaid."""
+        if self.meant is None or self.meant == self.question:
+            return self.query
+        return self.entries[self.meant].analysed()
 
     @property
     def from_template(self) -> bool:
@@ -119,13 +127,6 @@ class Request:
         return self.question is not None and (
             self.query is not self.entries[self.question].analysed()
         )
-
-    def _without_habits(self, text: str) -> str:
-        if "\n" not in text:
-            return text
-        openings = self.transcript.turns.view()[-_HABIT_TURNS:]
-        before = [self.messages[int(i)] for i in openings]
-        return without_boilerplate(text, [m.text for m in before if m.role == "user"])
 
     @property
     def namer(self) -> NamesOf | None:

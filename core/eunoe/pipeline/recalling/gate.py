@@ -40,7 +40,7 @@ def need_of_recall(
     wish = request.flags.now.recall
     if wish is None and request.settings.recall != "auto":
         wish = request.settings.recall == "always"
-    query = request.query
+    query = request.meant_query
     if wish is False or query is None:
         return RecallNeed("none", "recall is off for this turn")
     may_need = unasked or may_open(query, templated=request.from_template)
@@ -49,13 +49,14 @@ def need_of_recall(
     scored = score_history(request)
     if wish or scored.answer is None:
         return RecallNeed("deep" if wish else "none", "recall was asked for", scored)
+    goes_on = request.meant != request.question
     coverage = window_coverage(
         request.transcript.indexed(request.expired),
         query,
         start,
-        upto=request.turn_start,
-        relevance=scored.answer,
-        values=scored.values,
+        upto=request.meant if goes_on else request.turn_start,  # what it goes on from has its words
+        relevance=None if goes_on else scored.answer,
+        values=None if goes_on else scored.values,
         carried=carried,
     )
     shut = not coverage.open or (carried and not coverage.sure)

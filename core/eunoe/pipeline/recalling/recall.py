@@ -80,10 +80,10 @@ class Choice:
 def score_history(request: Request) -> Scored:
     """Relevance of the finished turns to the current question; zeros if there is no question."""
     size = request.turn_start
-    query = request.query
-    if request.question is None or query is None or not size:
+    query = request.meant_query
+    if request.meant is None or query is None or not size:
         return Scored(np.zeros(size))
-    question = request.entries[request.question]
+    question = request.entries[request.meant]
     index = request.transcript.indexed(request.expired)
     advice = request.advisers.ask(request.transcript, question, request.expired, request.chat)
     request.notes.extend(advice.warnings)

@@ -1,0 +1,73 @@
+"""A question that names nothing needs what the one before it needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from ask import ask, sent_by
+from judge import said
+from strategies import assistant, user
+
+
+def shown(result):
+    """All texts that are sent."""
+    return "\n".join(map(said, sent_by(result)))
+
+
+FACTS = {
+    "en": (
+        "We signed the lease with Keller on 3 March for 1,200 euros a month.",
+        "Who did we sign the lease with?",
+        "With Keller.",
+        ("When exactly?", "How much was it?", "Tell me more.", "Are you sure?"),
+    ),
+    "de": (
+        "Den Mietvertrag mit Keller haben wir am 3. März für 1.200 Euro unterschrieben.",
+        "Mit wem haben wir den Mietvertrag unterschrieben?",
+        "Mit Keller.",
+        ("Wann genau?", "Und wieviel?", "Bist du sicher?"),
+    ),
+    "zh": (
+        "我们三月三日跟凯勒签了租约，每月一千二百欧元。",
+        "我们跟谁签了租约？",
+        "跟凯勒。",
+        ("什么时候？", "多少钱呢？", "详细说说"),
+    ),
+}
+CASES = [(key, follow) for key, (_, _, _, follows) in FACTS.items() for follow in follows]
+
+
+def chat(fact, *rest):
+    messages = [{"role": "system", "content": "be brief"}, user(fact), assistant("OK.")]
+    for i in range(40):
+        messages += [user(f"We watered row {i} and swept the yard."), assistant(f"Row {i}: done.")]
+    roles = (user, assistant)
+    return [*messages, *(roles[k % 2](text) for k, text in enumerate(rest))]
+
+
+@pytest.mark.parametrize("policy", ["relevance", "stable"])
+@pytest.mark.parametrize(("language", "follow"), CASES)
+def test_what_the_question_before_needed_comes_back(policy, language, follow):
+    fact, question, answer, _ = FACTS[language]
+    result = ask(chat(fact, question, answer, follow), budget=330, policy=policy)
+    assert fact in shown(result)
+    again = ask(chat(fact, question, answer, follow, "Noted.", follow), budget=330, policy=policy)
+    assert fact in shown(again), "a second one goes on from the same question"
+
+
+def test_what_names_something_stands_for_itself():
+    fact, question, answer, _ = FACTS["en"]
+    result = ask(chat(fact, question, answer, "And who swept the yard?"), budget=330)
+    assert fact not in shown(result)
+
+
+def test_nothing_comes_back_where_the_question_before_needed_nothing():
+    fact, *_ = FACTS["en"]
+    result = ask(chat(fact, "Write a poem about rain.", "Rain, rain.", "Why?"), budget=330)
+    assert fact not in shown(result)
+    assert result.report.recalled == 0
+
+
+def test_it_is_the_first_question():
+    result = ask([user("Why?")], budget=330)
+    assert sent_by(result) == [user("Why?")]
