@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 224 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 93129bee7d24c3b8e9baed85d03c9529259074f984d89adccea96992f774bf7a
+# Made of 223 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 3a95c9d97ce66415ee3c234dbd27c1e51e30a1371b073ce8190c2e980f88c9c2
 
 from __future__ import annotations
 
@@ -7771,6 +7771,194 @@ def start_behind(
     threading.Thread(target=run, name=name, daemon=True).start()
 
 
+def wait_behind(
+    name: str,
+    work: Callable[[], object],
+    failed: Callable[[BaseException], None],
+    seconds: float,
+) -> None:
+    """Have something done in a thread, and wait for it; what is late goes on behind.
+
+    Args:
+        name: of the thread.
+        work: what is to be done.
+        failed: is told what ``work`` raised, as in ``start_behind``.
+        seconds: to wait at most.
+    """
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            done.set()
+
+    start_behind(name, run, failed)
+    done.wait(seconds)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.worker_queue: Models at work behind the requests: asked in batches, and left alone for a while after faults.
+
+WorkItem = TypeVar("WorkItem", bound=Hashable)
+
+_WORK_MOST_WAITING = 20_000
+_WORK_LOOKS = 0.02
+"""Seconds between two looks at a deadline."""
+
+
+class Backoff:
+    """How long a model is left alone after its faults. Safe across threads.
+
+    Args:
+        what: what the model does, for the log.
+        waits: seconds after its first fault in a row, the second, all further; at least one.
+        clock: seconds, rising.
+    """
+
+    def __init__(
+        self, what: str, waits: Sequence[float], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._what, self._waits, self._clock = what, waits, clock
+        self._faults = 0
+        self._until = -float("inf")
+        self._lock = threading.Lock()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the model is left alone now."""
+        with self._lock:
+            return self._clock() < self._until
+
+    def attempt(self, call: Callable[[], object]) -> bool:
+        """Call, unless the model is left alone; whether that went well.
+
+        What is raised is a fault of the model and goes no further, unless it is to end the thread.
+        """
+        if self.is_waiting:
+            return False
+        try:
+            call()
+        except Exception as error:  # whatever it is, requests go on without
+            self.note_fault(error)
+            return False
+        with self._lock:
+            self._faults = 0
+        return True
+
+    def note_fault(self, error: BaseException) -> None:
+        """Leave the model alone from now on, and say so."""
+        with self._lock:
+            wait = self._waits[min(self._faults, len(self._waits) - 1)]
+            self._faults += 1
+            self._until = self._clock() + wait
+        logger.warning(
+            "%s failed (%s): left alone for %g s", self._what, type(error).__name__, wait
+        )
+
+
+class WorkerQueue(Generic[WorkItem]):
+    """What a model is to be asked, in one thread that lives while there is something to ask.
+
+    Each item waits once, 20,000 at most. After a fault all that waits is dropped: the requests that
+    still need it ask again. Safe across threads.
+
+    Args:
+        name: of the thread.
+        ask: asks about a batch; what it raises is a fault of the model.
+        backoff: of this model; others may call it beside the queue.
+        batch: items asked about at a time.
+        newest_first: what was put last is asked first.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        ask: Callable[[list[WorkItem]], object],
+        backoff: Backoff,
+        *,
+        batch: int,
+        newest_first: bool = False,
+    ) -> None:
+        self._name, self._ask, self._backoff = name, ask, backoff
+        self._batch, self._newest_first = batch, newest_first
+        self._waiting: dict[WorkItem, None] = {}
+        self._working = False
+        self._change = threading.Condition()
+
+    def put(self, items: Iterable[WorkItem]) -> bool:
+        """Have items asked about; returns at once.
+
+        Returns:
+            Whether all of them wait now; none do while the model is left alone.
+        """
+        with self._change:
+            if self._backoff.is_waiting:
+                return False
+            room = True
+            for item in items:
+                room = len(self._waiting) < _WORK_MOST_WAITING
+                if not room:
+                    break  # the next request asks again
+                self._waiting[item] = None
+            if self._waiting and not self._working:
+                self._working = True
+                start_behind(self._name, self._work, self._give_up)
+            return room
+
+    def wait_for(self, items: Iterable[WorkItem], seconds_left: Callable[[], float]) -> bool:
+        """Wait until none of some items waits any more: it was asked about, or dropped.
+
+        Args:
+            items: those that were put.
+            seconds_left: how long to wait yet; looked at again and again.
+
+        Returns:
+            Whether that was so in time.
+        """
+        rest = list(items)
+        with self._change:
+            while rest := [item for item in rest if item in self._waiting]:
+                left = seconds_left()
+                if left <= 0:
+                    return False
+                self._change.wait(min(left, _WORK_LOOKS))
+        return True
+
+    def drain(self) -> None:
+        """Wait until nothing is left to be asked."""
+        with self._change:
+            self._change.wait_for(lambda: not self._working)
+
+    def _work(self) -> None:
+        while batch := self._next_batch():
+            good = self._backoff.attempt(partial(self._ask, batch))
+            with self._change:
+                for item in batch if good else list(self._waiting):
+                    self._waiting.pop(item, None)
+                self._change.notify_all()
+
+    def _next_batch(self) -> list[WorkItem]:
+        """Items in the order in which they were put; empty at the end of the work."""
+        with self._change:
+            if self._newest_first:
+                batch = list(islice(reversed(self._waiting), self._batch))[::-1]
+            else:
+                batch = list(islice(self._waiting, self._batch))
+            if not batch:
+                self._working = False
+                self._change.notify_all()
+            return batch
+
+    def _give_up(self, error: BaseException) -> None:
+        """The thread has ended by something that is no fault of its own kind."""
+        self._backoff.note_fault(error)
+        with self._change:
+            self._waiting.clear()
+            self._working = False
+            self._change.notify_all()
+
+
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.advisers.embedding: The history as vectors: made after the answer, used as soon as they are there.
 
@@ -7780,7 +7968,6 @@ EMBED_BATCH = 64
 EMBED_WAITS = (5.0, 30.0, 120.0)
 """Seconds to leave an embedder alone after its first fault in a row, the second, all further."""
 
-_EMBED_MOST_WAITING = 20_000
 _EMBED_MOST_ASKING = 4
 _EMBED_OVERHEAD_BYTES = 200
 _NO_VECTOR: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
@@ -7820,14 +8007,13 @@ class HistoryEmbedder:
         asks = getattr(embedder, "embed_question", None)
         self._embed_question = asks if asks is not None else embedder.embed
         self._asked_name = f"{self._name}, asked" if asks is not None else self._name
-        self._in_request, self._timeout, self._clock = in_request, timeout, clock
+        self._in_request, self._timeout = in_request, timeout
         self._dimension = _checked_dimension(embedder.dimension)
-        self._waiting: dict[str, None] = {}
-        self._working = False
-        self._asking = 0
-        self._faults = 0
-        self._closed_until = -float("inf")
-        self._idle = threading.Condition()
+        self._asking = threading.Semaphore(_EMBED_MOST_ASKING)
+        self._backoff = Backoff("Embedding", EMBED_WAITS, clock)
+        self._queue: WorkerQueue[str] = WorkerQueue(
+            "eunoe-embed", self._embed_texts, self._backoff, batch=EMBED_BATCH
+        )
 
     def likeness(
         self, transcript: Transcript, question: ContentEntry, expired: Callable[[], bool]
@@ -7860,17 +8046,7 @@ class HistoryEmbedder:
         if self._dimension is not None:
             table = self._table(transcript, self._dimension)
             entries = [transcript.entries[row] for row in table.unknown()]
-        missing = self._missing([*entries, *newest])
-        with self._idle:
-            if self._clock() < self._closed_until:
-                return
-            for text in missing:
-                if len(self._waiting) >= _EMBED_MOST_WAITING:
-                    break  # the next request of the chat asks again
-                self._waiting[text] = None
-            if self._waiting and not self._working:
-                self._working = True
-                start_behind("eunoe-embed", self._work, self._give_up)
+        self._queue.put(self._missing([*entries, *newest]))
 
     def embed_all(
         self, entries: Sequence[ContentEntry], expired: Callable[[], bool] = lambda: False
@@ -7879,14 +8055,13 @@ class HistoryEmbedder:
         missing = self._missing(entries)
         for start in range(0, len(missing), EMBED_BATCH):
             batch = missing[start : start + EMBED_BATCH]
-            if expired() or not self._embed(batch, self._embedder.embed, self._name):
+            if expired() or not self._backoff.attempt(partial(self._embed_texts, batch)):
                 return False
         return True
 
     def drain(self) -> None:
         """Wait until nothing is left to be embedded."""
-        with self._idle:
-            self._idle.wait_for(lambda: not self._working)
+        self._queue.drain()
 
     def _table(self, transcript: Transcript, dimension: int) -> VectorTable:
         """The vectors of the finished turns, with all that is known by now."""
@@ -7919,7 +8094,8 @@ class HistoryEmbedder:
         return self._memory.get((self._asked_name, text)) if text else None
 
     def _embed_asked(self, text: str) -> bool:
-        return self._embed([text], self._embed_question, self._asked_name)
+        ask = partial(self._embed, [text], self._embed_question, self._asked_name)
+        return self._backoff.attempt(ask)
 
     def _question_vector(self, text: str) -> NDArray[np.float32] | None:
         found = self._find_asked(text)
@@ -7928,73 +8104,35 @@ class HistoryEmbedder:
         if self._in_request:
             self._embed_asked(text)
             return self._find_asked(text)
-        with self._idle:
-            if self._asking >= _EMBED_MOST_ASKING:
-                return None
-            self._asking += 1
-        done = threading.Event()
+        if not self._asking.acquire(blocking=False):
+            return None
 
         def ask() -> None:
             try:
                 self._embed_asked(text)
             finally:
-                with self._idle:
-                    self._asking -= 1
-                done.set()
+                self._asking.release()
 
-        start_behind("eunoe-embed-question", ask, self._note_fault)
-        done.wait(self._timeout)
+        wait_behind("eunoe-embed-question", ask, self._backoff.note_fault, self._timeout)
         return self._find_asked(text)
 
-    def _work(self) -> None:
-        while True:
-            with self._idle:
-                batch = list(self._waiting)[:EMBED_BATCH]
-                if not batch:
-                    self._working = False
-                    self._idle.notify_all()
-                    return
-            good = self._embed(batch, self._embedder.embed, self._name)
-            with self._idle:
-                for text in batch if good else list(self._waiting):
-                    self._waiting.pop(text, None)
+    def _embed_texts(self, texts: list[str]) -> None:
+        self._embed(texts, self._embedder.embed, self._name)
 
-    def _embed(self, texts: list[str], ask: Callable[[list[str]], Any], name: str) -> bool:
-        """Ask for vectors and remember them by this name; False after a fault."""
-        with self._idle:
-            if self._clock() < self._closed_until:
-                return False
-        try:
-            vectors = ask(texts)
-            if len(vectors) != len(texts):
-                raise ValueError(f"{len(vectors)} vectors for {len(texts)} texts")  # noqa: TRY301
-        except Exception as error:  # whatever it is, the request goes on without vectors
-            self._note_fault(error)
-            return False
+    def _embed(self, texts: list[str], ask: Callable[[list[str]], Any], name: str) -> None:
+        """Ask for vectors and remember them by this name.
+
+        Raises:
+            ValueError: there is not one vector for each; or whatever the embedder raises.
+        """
+        vectors = ask(texts)
+        if len(vectors) != len(texts):
+            raise ValueError(f"{len(vectors)} vectors for {len(texts)} texts")
         for text, values in zip(texts, vectors, strict=True):
             found = unit_vector(values)
             vector = found if found is not None else _NO_VECTOR
             size = vector.nbytes + 2 * len(text) + _EMBED_OVERHEAD_BYTES
             self._memory.put((name, text), vector, size)
-        with self._idle:
-            self._faults = 0
-        return True
-
-    def _give_up(self, error: BaseException) -> None:
-        """The thread has ended by something that is no fault of its own kind."""
-        self._note_fault(error)
-        with self._idle:
-            self._waiting.clear()
-            self._working = False
-            self._idle.notify_all()
-
-    def _note_fault(self, error: BaseException) -> None:
-        with self._idle:
-            wait = EMBED_WAITS[min(self._faults, len(EMBED_WAITS) - 1)]
-            self._faults += 1
-            self._closed_until = self._clock() + wait
-        kind = type(error).__name__
-        logger.warning("Embedding failed (%s): words alone for %g s", kind, wait)
 
 
 def _checked_dimension(value: object) -> int | None:
@@ -8063,16 +8201,8 @@ class HistoryLabeller:
         asked = question.meant()
         found = self._known(entries, asked)
         if found is None and asked and entries and self._timeout is not None:
-            done = threading.Event()
-
-            def ask() -> None:
-                try:
-                    self.prepare(entries, question)
-                finally:
-                    done.set()
-
-            start_behind("eunoe-label", ask, _note_label_fault)
-            done.wait(self._timeout)
+            ask = partial(self.prepare, entries, question)
+            wait_behind("eunoe-label", ask, _note_label_fault, self._timeout)
             found = self._known(entries, asked)
         warning = (
             "" if found is not None else "no labels: the model was not asked or did not answer"
@@ -8152,10 +8282,6 @@ DESK_BATCH = 64
 DESK_WAITS = (5.0, 30.0, 120.0)
 """Seconds to leave a model alone after its first fault in a row, the second, all further."""
 
-_DESK_MOST_WAITING = 20_000
-_DESK_LOOKS = 0.02
-"""Seconds between two looks at a deadline."""
-
 
 class OpinionDesk(Generic[Asked, Said]):
     """Asks in a thread of its own, so that a late model holds no request up. Never raises.
@@ -8193,12 +8319,14 @@ class OpinionDesk(Generic[Asked, Said]):
         if not 0 < timeout < float("inf"):
             raise SettingsError("structure_timeout", timeout, "seconds, above 0, finite")
         self._name, self._ask, self._read, self._memory = name, ask, read, memory
-        self._key, self._what, self._timeout, self._clock = key, what, timeout, clock
-        self._waiting: dict[Asked, None] = {}
-        self._working = False
-        self._faults_in_a_row = 0
-        self._closed_until = -float("inf")
-        self._change = threading.Condition()
+        self._key, self._timeout, self._clock = key, timeout, clock
+        self._queue: WorkerQueue[Asked] = WorkerQueue(
+            "eunoe-opinions",
+            self._ask_for,
+            Backoff(what, DESK_WAITS, clock),
+            batch=DESK_BATCH,
+            newest_first=True,
+        )
 
     def opinions(
         self, asked: Sequence[Asked], expired: Callable[[], bool], *, patient: bool = False
@@ -8226,8 +8354,7 @@ class OpinionDesk(Generic[Asked, Said]):
 
     def drain(self) -> None:
         """Wait until nothing is left to be asked."""
-        with self._change:
-            self._change.wait_for(lambda: not self._working)
+        self._queue.drain()
 
     def _answered(self, missing: list[Asked], expired: Callable[[], bool], timeout: float) -> bool:
         """Have contents asked about; False where the time is over before.
@@ -8235,68 +8362,26 @@ class OpinionDesk(Generic[Asked, Said]):
         Of a model that failed, memory has no opinion then.
         """
         until = self._clock() + timeout
-        with self._change:
-            if self._clock() < self._closed_until or expired():
-                return False
-            for content in missing:
-                if len(self._waiting) >= _DESK_MOST_WAITING:
-                    return False  # the next request asks again
-                self._waiting[content] = None
-            if self._waiting and not self._working:
-                self._working = True
-                start_behind("eunoe-opinions", self._work, self._give_up)
-            while missing := [content for content in missing if content in self._waiting]:
-                left = until - self._clock()
-                if left <= 0 or expired():
-                    return False
-                self._change.wait(min(left, _DESK_LOOKS))
-            return True
 
-    def _work(self) -> None:
-        while True:
-            with self._change:
-                batch = list(islice(reversed(self._waiting), DESK_BATCH))[::-1]
-                if not batch:
-                    self._working = False
-                    self._change.notify_all()
-                    return
-            good = self._ask_for(batch)
-            with self._change:
-                for content in batch if good else list(self._waiting):
-                    self._waiting.pop(content, None)
-                self._change.notify_all()
+        def seconds_left() -> float:
+            return 0.0 if expired() else until - self._clock()
 
-    def _ask_for(self, batch: list[Asked]) -> bool:
-        """Ask for opinions and remember them; False after a fault."""
-        try:
-            answers = list(self._ask(batch))
-            if len(answers) != len(batch):
-                raise ValueError(f"{len(answers)} answers for {len(batch)}")  # noqa: TRY301
-            read = [self._read(answer) for answer in answers]
-        except Exception as error:  # whatever it is, requests go on without
-            self._note_fault(error)
+        if expired() or not self._queue.put(missing):
             return False
+        return self._queue.wait_for(missing, seconds_left)
+
+    def _ask_for(self, batch: list[Asked]) -> None:
+        """Ask for opinions and remember them.
+
+        Raises:
+            ValueError: there is not one answer for each; or whatever the model raises.
+        """
+        answers = list(self._ask(batch))
+        if len(answers) != len(batch):
+            raise ValueError(f"{len(answers)} answers for {len(batch)}")
+        read = [self._read(answer) for answer in answers]
         for content, (said, size) in zip(batch, read, strict=True):
             self._memory.put((self._name, self._key(content)), said, size)
-        with self._change:
-            self._faults_in_a_row = 0
-        return True
-
-    def _give_up(self, error: BaseException) -> None:
-        """The thread has ended by something that is no fault of its own kind."""
-        self._note_fault(error)
-        with self._change:
-            self._waiting.clear()
-            self._working = False
-            self._change.notify_all()
-
-    def _note_fault(self, error: BaseException) -> None:
-        with self._change:
-            wait = DESK_WAITS[min(self._faults_in_a_row, len(DESK_WAITS) - 1)]
-            self._faults_in_a_row += 1
-            self._closed_until = self._clock() + wait
-        kind = type(error).__name__
-        logger.warning("%s failed (%s): not asked for %g s", self._what, kind, wait)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -10298,7 +10383,7 @@ class SummaryDesk:
         self._next_look: dict[Hashable, float] = {}
         self.name = str(named() if callable(named) else named)
         self._timeout, self._clock = timeout, clock
-        self._closed_until = -float("inf")
+        self._backoff = Backoff("Summing up", (SUMMARY_WAIT,), clock)
         self._writing: set[Hashable] = set()
         self._idle = threading.Condition()
 
@@ -10355,7 +10440,7 @@ class SummaryDesk:
     def start(self, job: SummaryJob) -> None:
         """Write in the background; returns at once. What is being written is not begun again."""
         if self._take(job):
-            start_behind("eunoe-summary", partial(self._write, job), self._leave_alone)
+            start_behind("eunoe-summary", partial(self._write, job), self._backoff.note_fault)
 
     def write(self, job: SummaryJob) -> bool:
         """Write now, for as long as it takes; False if none came of it or others are at it."""
@@ -10369,7 +10454,7 @@ class SummaryDesk:
     def _take(self, job: SummaryJob) -> bool:
         first = job.pieces[0].key if job.pieces else None
         with self._idle:
-            closed = self._clock() < self._closed_until
+            closed = self._backoff.is_waiting
             full = len(self._writing) >= _SUMMARY_MOST_WRITING
             if first is None or closed or full or first in self._writing:
                 return False
@@ -10389,7 +10474,7 @@ class SummaryDesk:
                     return False
                 before = text or before
         except Exception as error:  # a caller's counter, say: nobody else would hear of it
-            self._leave_alone(error)
+            self._backoff.note_fault(error)
             return False
         finally:
             with self._idle:
@@ -10411,7 +10496,7 @@ class SummaryDesk:
         try:
             said = self._ask(before, piece, job)
         except Exception as error:  # whatever it is, the chat goes on without this summary
-            self._leave_alone(error)
+            self._backoff.note_fault(error)
             self._keep_gist(before, piece, job)
             return None
         text = honest_summary(said, source, job.max_tokens, count)
@@ -10425,12 +10510,6 @@ class SummaryDesk:
         text = self._kept_by_store(piece.key, text)
         self._keep((self.name, piece.key), text)
         return text
-
-    def _leave_alone(self, error: BaseException) -> None:
-        wait = SUMMARY_WAIT
-        logger.warning("No summary (%s): tried again in %g s", type(error).__name__, wait)
-        with self._idle:
-            self._closed_until = self._clock() + wait
 
     def _keep_gist(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str:
         """What stands in for the summary; empty if nothing does."""
@@ -11638,213 +11717,6 @@ def split_lines(text: str) -> list[str]:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.boilerplate: What messages of one writer repeat line by line: templates of a program, prompts of a shell.
-
-MOST_LINES = 2000
-"""Lines of a text beyond which it is not looked through."""
-
-
-def without_boilerplate(text: str, before: Sequence[str]) -> str:
-    """The text without the lines of several words that stand in each of the texts before it, too.
-
-    Args:
-        text: of the message in question.
-        before: texts of the same writer before it; one alone makes no habit.
-
-    Returns:
-        What is left; the text itself if that would be nothing but white space. O(characters).
-    """
-    lines = text.split("\n")
-    if len(before) < 2 or not 1 < len(lines) <= MOST_LINES:
-        return text
-    habits = set.intersection(*map(_lines_of_words, before))
-    rest = [line for line in lines if line.strip() not in habits]
-    return "\n".join(rest) if any(map(str.strip, rest)) else text
-
-
-def _lines_of_words(text: str) -> set[str]:
-    return {line for line in map(str.strip, text.split("\n")) if " " in line}
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.elliptical: Questions that say nothing of their own: "When exactly?", "Warum?", "Tell me more".
-
-ELLIPTICAL_WORDS = 8
-"""Words of such a question at most."""
-
-# Words that name no matter, beside the stop words of the language.
-_ELLIPTICAL_ANY: dict[str, str] = {
-    "en": (
-        "much many long far old often big exactly precisely exact sure really actually "
-        "certain mean again else further one ones tell say give happened then about anything "
-        "anyone anywhere come since says take took"
-    ),
-    "de": (
-        "viel viele lange weit alt oft gross genau sicher wirklich echt denn nochmal wieder "
-        "sonst noch meinst meinen heisst sag sagen erzahl dazu davon daruber eigentlich "
-        "passiert wieso weshalb wieviel wohin woher und mal da war ist das es"
-    ),
-    "fr": (
-        "exactement precisement vraiment sur sure encore dire veut combien alors autre dis "
-        "parle en plus"
-    ),
-    "es": (
-        "exactamente precisamente seguro segura verdad otra vez decir quieres cuanto cuanta "
-        "cuantos cuantas entonces exacto quienes cuales dime cuentame por"
-    ),
-    "it": (
-        "esattamente precisamente davvero sicuro sicura ancora altro intendi quanto quanta "
-        "quanti allora dimmi perche quale quali dove quando chi come"
-    ),
-    "pt": (
-        "exatamente precisamente certeza serio mesmo outra vez dizer quer quanto quanta "
-        "quantos entao diga quem onde qual quais por"
-    ),
-    "nl": (
-        "precies zeker echt nog bedoel bedoelt veel lang ver oud vaak hoeveel dan waar "
-        "wanneer waarom hoe wie wat welke vertel"
-    ),
-    "sv": (
-        "exakt precis saker verkligen igen mycket manga lange vem vad var nar hur varfor "
-        "vilken vilket vilka och det den ar jag du menar beratta da om"
-    ),
-    "da": (
-        "praecist praecis sikker virkelig igen meget mange laenge hvem hvad hvor hvornar "
-        "hvordan hvorfor hvilken hvilket hvilke og det den er du mener fortael sa om hva nar "
-        "noyaktig"
-    ),
-    "pl": (
-        "dokladnie naprawde pewny pewna pewno jeszcze znaczy kto co gdzie kiedy dlaczego "
-        "czemu jak ile czy ktory ktora ktore jaki jaka jakie a i to jest bylo na o tym "
-        "powiedz"
-    ),
-    "cs": (
-        "presne opravdu urcite jeste znamena kdo co kde kdy proc jak kolik ktery ktera ktere "
-        "jaky a to je bylo o tom rekni"
-    ),
-    "tr": (
-        "tam olarak gercekten emin misin kim ne nerede zaman neden nicin nasil kac hangi peki "
-        "bu o ya baska soyle"
-    ),
-    "ru": (
-        "точно именно правда уверен уверена еще сколько зачем почему когда где кто что как "
-        "какой какая какое какие а и это было расскажи скажи"
-    ),
-    "uk": (
-        "точно саме справді ще скільки навіщо чому коли де хто що як який яка яке які а і це "
-        "було розкажи скажи"
-    ),
-    "ar": "بالضبط لماذا متي اين كيف كم من ماذا حقا و هو هي ذلك هذا",
-    "he": "בדיוק למה מתי איפה איך כמה מי מה באמת זה ו",
-}
-# Words that wish for more of the matter at hand, with a question mark or without.
-_ELLIPTICAL_MORE: dict[str, str] = {
-    "en": (
-        "more detail details detailed elaborate explain example examples expand clarify specific"
-    ),
-    "de": (
-        "mehr details einzelheiten naher genauer erklar erklare erlautere beispiel ausfuhrlicher"
-    ),
-    "fr": "details detail explique expliquer exemple precise precisions davantage plus",
-    "es": "mas detalles detalle explica explicame ejemplo",
-    "it": "piu dettagli dettaglio spiega spiegami esempio",
-    "pt": "mais detalhes detalhe explica explique exemplo",
-    "nl": "meer details detail uitleg uitleggen voorbeeld",
-    "sv": "mer detaljer forklara exempel",
-    "da": "mere mer detaljer forklar eksempel",
-    "pl": "wiecej szczegoly szczegolow wyjasnij przyklad",
-    "cs": "vice podrobnosti vysvetli priklad",
-    "tr": "daha fazla ayrinti detay acikla ornek",
-    "ru": "больше подробнее подробности объясни поясни пример",
-    "uk": "більше докладніше подробиці поясни приклад",
-    "ar": "المزيد تفاصيل اشرح مثال",
-    "he": "עוד פרטים הסבר דוגמה",
-}
-_ELLIPTICAL_WISHES = {
-    language: frozenset(map(fold_text, words.split()))
-    for language, words in _ELLIPTICAL_MORE.items()
-}
-_ELLIPTICAL_EMPTY = {
-    language: frozenset(map(fold_text, words.split()))
-    | _ELLIPTICAL_WISHES[language]
-    | WORD_STOP_OF.get(language, frozenset())
-    for language, words in _ELLIPTICAL_ANY.items()
-}
-_ELLIPTICAL_SCRIPT = re.compile(
-    "(?:那么?|所以|具体|到底|究竟|是)*(?:为什么|為什麼|为何|怎么会?|怎么样|什么时候|什麼時候|何时|几点|几号"
-    "|多少钱?|多久|多大|多远|几个|在?哪里?|在?哪儿|谁|誰|什么意思|真的|确定|你?确定|还有|还有别的|然后|具体)"
-    "[呢吗嗎么啊的了]*|(?:请|能|可以)?(?:再|更)?(?:详细|具体)(?:一?点|些)?(?:说说|说明|解释|讲讲)?(?:一下|吗)?"
-    "|(?:请|能|可以)?(?:解释|举个?例子?|多说)(?:一?点|一下|说明)?吗?"
-    "|(?:それ|で|じゃあ)?[はって、]*(?:なぜ|何故|どうして|なんで|いつ|どこ|誰|だれ|いくら|いくつ|何時|本当"
-    "|ほんと|具体的に|正確に)(?:は|に|で|が|なの|です|ですか|ますか|か|の)*"
-    "|(?:もっと|もう少し)?(?:詳しく|くわしく|説明して|例を挙げて|例えば)(?:は|教えて|お願い|ください|話して|します|して)*"
-    "|(?:그럼|그건|정확히|대체)?\\s*(?:왜|언제|어디|어디서|누가|누구|얼마|얼마나|몇\\s?시|정말|진짜|확실)"
-    "(?:요|예요|이에요|인가요|해요?|입니까|였어요?|야)*|(?:좀\\s?)?더\\s?(?:자세히|자세하게)?"
-    "\\s?(?:말해|설명해|알려)?\\s?(?:줘|주세요|줄래)?(?:요)?|(?:예를\\s?들면|설명해\\s?줘|설명해\\s?주세요)"
-    "|ทำไม|เมื่อไ(?:ห)?ร่?|ที่ไหน|ใคร|เท่าไ(?:ห)?ร่?|จริงหรือ|ขอรายละเอียด(?:เพิ่มเติม)?"
-)
-_ELLIPTICAL_SIGNS = re.compile(r"[\s\W]+\Z|\A[\s\W]+")
-
-
-def is_elliptical(query: TextAnalysis) -> bool:
-    """Whether a short message asks, or wishes for more, and names nothing that it is about.
-
-    All of its words are stop words, question words, or such as go with any matter, of one language.
-
-    Args:
-        query: The message; O(its words), and nothing is looked at in a longer one.
-    """
-    if not 0 < query.words <= ELLIPTICAL_WORDS or len(query.body) > 12 * ELLIPTICAL_WORDS:
-        return False
-    words = {fold_text(word) for word in split_words(query.body)}
-    for language, empty in _ELLIPTICAL_EMPTY.items():
-        if words <= empty:
-            return query.asks or not words.isdisjoint(_ELLIPTICAL_WISHES[language])
-    return _ELLIPTICAL_SCRIPT.fullmatch(_ELLIPTICAL_SIGNS.sub("", query.body)) is not None
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.chat.meant: What the question of a turn is after, whatever it repeats and whatever it leaves unsaid.
-
-_HABIT_TURNS = 2
-"""Turns in a row that must hold a line for it to be a habit."""
-_MEANT_TURNS = 4
-"""Turns before this one among which the question is looked for that it leaves unsaid."""
-
-
-def place_of_meant(transcript: Transcript, entries: Sequence[ContentEntry], asked: int) -> int:
-    """Place of the message that says what a question is after.
-
-    That is the question itself, or the one that "When exactly?" and "Why?" go on from: what it
-    needed is needed again.
-
-    Args:
-        transcript: the finished turns.
-        entries: of the whole list.
-        asked: place of the question.
-    """
-    if not is_elliptical(entries[asked].analysed()):
-        return asked
-    for turn in transcript.turns.view()[: -_MEANT_TURNS - 1 : -1].tolist():
-        if entries[turn].message.role == "user" and not is_elliptical(entries[turn].analysed()):
-            return int(turn)
-    return asked
-
-
-def without_habits(transcript: Transcript, asked: ContentEntry) -> TextAnalysis:
-    """The analysis of a question, less the lines that users repeat in every turn."""
-    text = asked.message.text
-    if "\n" not in text:
-        return asked.analysed()
-    openings = transcript.turns.view()[-_HABIT_TURNS:]
-    before = [transcript.messages[int(i)] for i in openings]
-    rest = without_boilerplate(text, [m.text for m in before if m.role == "user"])
-    if len(rest) == len(text):
-        return asked.analysed()
-    return analyse_text(rest, role=asked.message.role, name=asked.message.name)
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.scorers: Scoring strategies behind one protocol: every one gives relevance in [0, 1] per message.
 
 SCORER_KEYWORD_FLOOR = 0.1
@@ -13046,6 +12918,35 @@ OWN_STRATEGIES = Strategies()
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.boilerplate: What messages of one writer repeat line by line: templates of a program, prompts of a shell.
+
+MOST_LINES = 2000
+"""Lines of a text beyond which it is not looked through."""
+
+
+def without_boilerplate(text: str, before: Sequence[str]) -> str:
+    """The text without the lines of several words that stand in each of the texts before it, too.
+
+    Args:
+        text: of the message in question.
+        before: texts of the same writer before it; one alone makes no habit.
+
+    Returns:
+        What is left; the text itself if that would be nothing but white space. O(characters).
+    """
+    lines = text.split("\n")
+    if len(before) < 2 or not 1 < len(lines) <= MOST_LINES:
+        return text
+    habits = set.intersection(*map(_lines_of_words, before))
+    rest = [line for line in lines if line.strip() not in habits]
+    return "\n".join(rest) if any(map(str.strip, rest)) else text
+
+
+def _lines_of_words(text: str) -> set[str]:
+    return {line for line in map(str.strip, text.split("\n")) if " " in line}
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.gate: The recall gate: does the window in view lack what the question needs?
 
 GATE_FLOOR = 0.05
@@ -13375,6 +13276,10 @@ def price_relevance(
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.request: One request, read and counted: what every policy starts from.
 
+_HABIT_TURNS = 2
+"""Turns in a row that must hold a line for it to be a habit."""
+
+
 @dataclass(kw_only=True)
 class Request:
     """A request ready for a policy.
@@ -13442,21 +13347,11 @@ class Request:
         """What the current turn asks for: its question, less what users repeat in every turn."""
         if self.question is None:
             return None
-        return without_habits(self.transcript, self.entries[self.question])
-
-    @cached_property
-    def meant(self) -> int | None:
-        """Place of the question, or of the one before it that it leaves unsaid; None for none."""
-        if self.question is None:
-            return None
-        return place_of_meant(self.transcript, self.entries, self.question)
-
-    @property
-    def meant_query(self) -> TextAnalysis | None:
-        """What is looked for: the question, or the one before it that it leaves unsaid."""
-        if self.meant is None or self.meant == self.question:
-            return self.query
-        return self.entries[self.meant].analysed()
+        asked = self.entries[self.question]
+        rest = self._without_habits(asked.message.text)
+        if len(rest) == len(asked.message.text):
+            return asked.analysed()
+        return analyse_text(rest, role=asked.message.role, name=asked.message.name)
 
     @property
     def from_template(self) -> bool:
@@ -13464,6 +13359,13 @@ class Request:
         return self.question is not None and (
             self.query is not self.entries[self.question].analysed()
         )
+
+    def _without_habits(self, text: str) -> str:
+        if "\n" not in text:
+            return text
+        openings = self.transcript.turns.view()[-_HABIT_TURNS:]
+        before = [self.messages[int(i)] for i in openings]
+        return without_boilerplate(text, [m.text for m in before if m.role == "user"])
 
     @property
     def namer(self) -> NamesOf | None:
@@ -20631,10 +20533,10 @@ class Choice:
 def score_history(request: Request) -> Scored:
     """Relevance of the finished turns to the current question; zeros if there is no question."""
     size = request.turn_start
-    query = request.meant_query
-    if request.meant is None or query is None or not size:
+    query = request.query
+    if request.question is None or query is None or not size:
         return Scored(np.zeros(size))
-    question = request.entries[request.meant]
+    question = request.entries[request.question]
     index = request.transcript.indexed(request.expired)
     advice = request.advisers.ask(request.transcript, question, request.expired, request.chat)
     request.notes.extend(advice.warnings)
@@ -23599,7 +23501,7 @@ def need_of_recall(
     wish = request.flags.now.recall
     if wish is None and request.settings.recall != "auto":
         wish = request.settings.recall == "always"
-    query = request.meant_query
+    query = request.query
     if wish is False or query is None:
         return RecallNeed("none", "recall is off for this turn")
     may_need = unasked or may_open(query, templated=request.from_template)
@@ -23608,14 +23510,13 @@ def need_of_recall(
     scored = score_history(request)
     if wish or scored.answer is None:
         return RecallNeed("deep" if wish else "none", "recall was asked for", scored)
-    goes_on = request.meant != request.question
     coverage = window_coverage(
         request.transcript.indexed(request.expired),
         query,
         start,
-        upto=request.meant if goes_on else request.turn_start,  # what it goes on from has its words
-        relevance=None if goes_on else scored.answer,
-        values=None if goes_on else scored.values,
+        upto=request.turn_start,
+        relevance=scored.answer,
+        values=scored.values,
         carried=carried,
     )
     shut = not coverage.open or (carried and not coverage.sure)

@@ -878,7 +878,7 @@ MUTANTS = [
     ),
     *mutants_of(
         "pipeline/summaries/writing",
-        ("a fault leaves it alone", "self._closed_until = self._clock() + wait", "pass"),
+        ("a fault leaves it alone", "closed = self._backoff.is_waiting", "closed = False"),
         (
             "an unusable answer is not asked for again",
             'self._keep((self.name, "unusable", piece.key), gist)',
@@ -887,7 +887,7 @@ MUTANTS = [
         (
             "an unusable answer closes nothing",
             "            return gist\n",
-            "            self._closed_until = 9e99\n            return gist\n",
+            "            self._backoff.note_fault(ValueError())\n            return gist\n",
         ),
         ("one at a time for each chat", "or first in self._writing:", "or False:"),
         ("the gist stands in", "if gist is not None:", "if False:"),
@@ -1116,10 +1116,19 @@ MUTANTS = [
             'keys = [("", self._key(content))',
         ),
         ("all or nothing", "return known if len(known) == len(asked) else None", "return known"),
-        ("a deadline ends the wait", "left <= 0 or expired()", "left <= 0"),
-        ("a late model is not waited for", "left <= 0 or expired()", "expired()"),
-        ("a fault closes the desk", "self._closed_until = self._clock() + wait", "pass"),
-        ("what was asked last comes first", "reversed(self._waiting)", "self._waiting"),
+        ("a deadline ends the wait", "0.0 if expired() else until", "until"),
+        ("a late model is not waited for", "else until - self._clock()", "else 1.0"),
+        ("what was asked last comes first", "newest_first=True", "newest_first=False"),
+    ),
+    *mutants_of(
+        "pipeline/worker_queue",
+        ("a fault leaves the model alone", "self._until = self._clock() + wait", "pass"),
+        ("waits grow", "self._faults += 1", "pass"),
+        ("an answer ends the row of faults", "self._faults = 0\n        return", "return"),
+        ("nothing is put while it is left alone", "if self._backoff.is_waiting:", "if False:"),
+        ("a fault drops what waits", "if good else list(self._waiting)", "if good else batch"),
+        ("the queue is bounded", "len(self._waiting) < _WORK_MOST_WAITING", "True"),
+        ("a thread that ends leaves nobody waiting", "self._waiting.clear()", "pass"),
     ),
     *mutants_of(
         "pipeline/recalling/lifting",

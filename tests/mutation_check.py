@@ -78,6 +78,7 @@ TABLES = {
     "gate": [f"{STAGES}/scoring/test_gate.py"],
     "stance": [f"{STAGES}/structure/test_stance.py"],
     "opinion_desk": _pipes("opinion_desk", "structuring"),
+    "worker_queue": _pipes("worker_queue"),
     "lifting": _pipes("structuring", "lifting"),
     "lethe_walk": [f"{PIPES}/policies/presets/test_lethe_walk.py"],
 }

@@ -25,3 +25,29 @@ def start_behind(
             failed(error)
 
     threading.Thread(target=run, name=name, daemon=True).start()
+
+
+def wait_behind(
+    name: str,
+    work: Callable[[], object],
+    failed: Callable[[BaseException], None],
+    seconds: float,
+) -> None:
+    """Have something done in a thread, and wait for it; what is late goes on behind.
+
+    Args:
+        name: of the thread.
+        work: what is to be done.
+        failed: is told what ``work`` raised, as in ``start_behind``.
+        seconds: to wait at most.
+    """
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            done.set()
+
+    start_behind(name, run, failed)
+    done.wait(seconds)

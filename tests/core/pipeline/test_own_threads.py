@@ -9,7 +9,7 @@ import pytest
 
 from eunoe import ContextOrchestrator, Conversation, SettingsError, TokenBudget
 from eunoe.pipeline.chat.transcript import PipelineMemory
-from eunoe.pipeline.own_threads import start_behind
+from eunoe.pipeline.own_threads import start_behind, wait_behind
 from judge import ThirdsCounter
 from strategies import assistant, user
 
@@ -57,6 +57,41 @@ def test_somebody_hears_of_every_fault(fault):
 
     start_behind("eunoe-test", fail, hear)
     assert done.wait(30)
+    assert heard == [fault]
+
+
+def test_what_is_late_goes_on_behind():
+    gate, done, heard = threading.Event(), [], []
+    wait_behind("eunoe-test", lambda: done.append("quick"), heard.append, 30)
+    assert done == ["quick"]
+
+    def slow():
+        gate.wait(30)
+        done.append("late")
+        ended.set()
+
+    ended = threading.Event()
+    wait_behind("eunoe-test", slow, heard.append, 0.01)
+    assert done == ["quick"]
+    gate.set()
+    assert ended.wait(30)
+    assert done == ["quick", "late"]
+    assert heard == []
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_ends_the_wait(fault):
+    heard, told = [], threading.Event()
+
+    def fail():
+        raise fault
+
+    def hear(error):
+        heard.append(type(error))
+        told.set()
+
+    wait_behind("eunoe-test", fail, hear, 1e9)
+    assert told.wait(30)
     assert heard == [fault]
 
 

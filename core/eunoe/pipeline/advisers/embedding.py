@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,12 @@ from numpy.typing import NDArray
 
 from eunoe.domain.checking import require_model_name, require_whole
 from eunoe.domain.errors import SettingsError
-from eunoe.domain.log import logger
 from eunoe.domain.ports import Embedder
 from eunoe.pipeline.chat.memory import ContentEntry
 from eunoe.pipeline.chat.opinion_memory import OpinionMemory
 from eunoe.pipeline.chat.transcript import Transcript
-from eunoe.pipeline.own_threads import start_behind
+from eunoe.pipeline.own_threads import wait_behind
+from eunoe.pipeline.worker_queue import Backoff, WorkerQueue
 from eunoe.stages.scoring.vectors import VectorTable, unit_vector
 
 VectorMemory = OpinionMemory[NDArray[np.float32]]
@@ -30,7 +31,6 @@ EMBED_BATCH = 64
 EMBED_WAITS = (5.0, 30.0, 120.0)
 """Seconds to leave an embedder alone after its first fault in a row, the second, all further."""
 
-_EMBED_MOST_WAITING = 20_000
 _EMBED_MOST_ASKING = 4
 _EMBED_OVERHEAD_BYTES = 200
 _NO_VECTOR: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
@@ -70,14 +70,13 @@ class HistoryEmbedder:
         asks = getattr(embedder, "embed_question", None)
         self._embed_question = asks if asks is not None else embedder.embed
         self._asked_name = f"{self._name}, asked" if asks is not None else self._name
-        self._in_request, self._timeout, self._clock = in_request, timeout, clock
+        self._in_request, self._timeout = in_request, timeout
         self._dimension = _checked_dimension(embedder.dimension)
-        self._waiting: dict[str, None] = {}
-        self._working = False
-        self._asking = 0
-        self._faults = 0
-        self._closed_until = -float("inf")
-        self._idle = threading.Condition()
+        self._asking = threading.Semaphore(_EMBED_MOST_ASKING)
+        self._backoff = Backoff("Embedding", EMBED_WAITS, clock)
+        self._queue: WorkerQueue[str] = WorkerQueue(
+            "eunoe-embed", self._embed_texts, self._backoff, batch=EMBED_BATCH
+        )
 
     def likeness(
         self, transcript: Transcript, question: ContentEntry, expired: Callable[[], bool]
@@ -110,17 +109,7 @@ class HistoryEmbedder:
         if self._dimension is not None:
             table = self._table(transcript, self._dimension)
             entries = [transcript.entries[row] for row in table.unknown()]
-        missing = self._missing([*entries, *newest])
-        with self._idle:
-            if self._clock() < self._closed_until:
-                return
-            for text in missing:
-                if len(self._waiting) >= _EMBED_MOST_WAITING:
-                    break  # the next request of the chat asks again
-                self._waiting[text] = None
-            if self._waiting and not self._working:
-                self._working = True
-                start_behind("eunoe-embed", self._work, self._give_up)
+        self._queue.put(self._missing([*entries, *newest]))
 
     def embed_all(
         self, entries: Sequence[ContentEntry], expired: Callable[[], bool] = lambda: False
@@ -129,14 +118,13 @@ class HistoryEmbedder:
         missing = self._missing(entries)
         for start in range(0, len(missing), EMBED_BATCH):
             batch = missing[start : start + EMBED_BATCH]
-            if expired() or not self._embed(batch, self._embedder.embed, self._name):
+            if expired() or not self._backoff.attempt(partial(self._embed_texts, batch)):
                 return False
         return True
 
     def drain(self) -> None:
         """Wait until nothing is left to be embedded."""
-        with self._idle:
-            self._idle.wait_for(lambda: not self._working)
+        self._queue.drain()
 
     def _table(self, transcript: Transcript, dimension: int) -> VectorTable:
         """The vectors of the finished turns, with all that is known by now."""
@@ -169,7 +157,8 @@ class HistoryEmbedder:
         return self._memory.get((self._asked_name, text)) if text else None
 
     def _embed_asked(self, text: str) -> bool:
-        return self._embed([text], self._embed_question, self._asked_name)
+        ask = partial(self._embed, [text], self._embed_question, self._asked_name)
+        return self._backoff.attempt(ask)
 
     def _question_vector(self, text: str) -> NDArray[np.float32] | None:
         found = self._find_asked(text)
@@ -178,73 +167,35 @@ class HistoryEmbedder:
         if self._in_request:
             self._embed_asked(text)
             return self._find_asked(text)
-        with self._idle:
-            if self._asking >= _EMBED_MOST_ASKING:
-                return None
-            self._asking += 1
-        done = threading.Event()
+        if not self._asking.acquire(blocking=False):
+            return None
 
         def ask() -> None:
             try:
                 self._embed_asked(text)
             finally:
-                with self._idle:
-                    self._asking -= 1
-                done.set()
+                self._asking.release()
 
-        start_behind("eunoe-embed-question", ask, self._note_fault)
-        done.wait(self._timeout)
+        wait_behind("eunoe-embed-question", ask, self._backoff.note_fault, self._timeout)
         return self._find_asked(text)
 
-    def _work(self) -> None:
-        while True:
-            with self._idle:
-                batch = list(self._waiting)[:EMBED_BATCH]
-                if not batch:
-                    self._working = False
-                    self._idle.notify_all()
-                    return
-            good = self._embed(batch, self._embedder.embed, self._name)
-            with self._idle:
-                for text in batch if good else list(self._waiting):
-                    self._waiting.pop(text, None)
+    def _embed_texts(self, texts: list[str]) -> None:
+        self._embed(texts, self._embedder.embed, self._name)
 
-    def _embed(self, texts: list[str], ask: Callable[[list[str]], Any], name: str) -> bool:
-        """Ask for vectors and remember them by this name; False after a fault."""
-        with self._idle:
-            if self._clock() < self._closed_until:
-                return False
-        try:
-            vectors = ask(texts)
-            if len(vectors) != len(texts):
-                raise ValueError(f"{len(vectors)} vectors for {len(texts)} texts")  # noqa: TRY301
-        except Exception as error:  # whatever it is, the request goes on without vectors
-            self._note_fault(error)
-            return False
+    def _embed(self, texts: list[str], ask: Callable[[list[str]], Any], name: str) -> None:
+        """Ask for vectors and remember them by this name.
+
+        Raises:
+            ValueError: there is not one vector for each; or whatever the embedder raises.
+        """
+        vectors = ask(texts)
+        if len(vectors) != len(texts):
+            raise ValueError(f"{len(vectors)} vectors for {len(texts)} texts")
         for text, values in zip(texts, vectors, strict=True):
             found = unit_vector(values)
             vector = found if found is not None else _NO_VECTOR
             size = vector.nbytes + 2 * len(text) + _EMBED_OVERHEAD_BYTES
             self._memory.put((name, text), vector, size)
-        with self._idle:
-            self._faults = 0
-        return True
-
-    def _give_up(self, error: BaseException) -> None:
-        """The thread has ended by something that is no fault of its own kind."""
-        self._note_fault(error)
-        with self._idle:
-            self._waiting.clear()
-            self._working = False
-            self._idle.notify_all()
-
-    def _note_fault(self, error: BaseException) -> None:
-        with self._idle:
-            wait = EMBED_WAITS[min(self._faults, len(EMBED_WAITS) - 1)]
-            self._faults += 1
-            self._closed_until = self._clock() + wait
-        kind = type(error).__name__
-        logger.warning("Embedding failed (%s): words alone for %g s", kind, wait)
 
 
 def _checked_dimension(value: object) -> int | None:

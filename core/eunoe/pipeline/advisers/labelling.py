@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from eunoe.domain.log import logger
 from eunoe.domain.ports import Labeller
 from eunoe.pipeline.chat.memory import ContentEntry
 from eunoe.pipeline.chat.opinion_memory import OpinionMemory
-from eunoe.pipeline.own_threads import start_behind
+from eunoe.pipeline.own_threads import wait_behind
 
 LABEL_AHEAD_LEAST = 16
 """Messages without a label from which on a model is asked ahead: fewer are not worth a call."""
@@ -76,16 +77,8 @@ class HistoryLabeller:
         asked = question.meant()
         found = self._known(entries, asked)
         if found is None and asked and entries and self._timeout is not None:
-            done = threading.Event()
-
-            def ask() -> None:
-                try:
-                    self.prepare(entries, question)
-                finally:
-                    done.set()
-
-            start_behind("eunoe-label", ask, _note_label_fault)
-            done.wait(self._timeout)
+            ask = partial(self.prepare, entries, question)
+            wait_behind("eunoe-label", ask, _note_label_fault, self._timeout)
             found = self._known(entries, asked)
         warning = (
             "" if found is not None else "no labels: the model was not asked or did not answer"

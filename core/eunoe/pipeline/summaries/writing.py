@@ -23,6 +23,7 @@ from eunoe.pipeline.chat.opinion_memory import OpinionMemory
 from eunoe.pipeline.own_threads import start_behind
 from eunoe.pipeline.summaries.gist import extractive_gist
 from eunoe.pipeline.summaries.honest import SummarySource, honest_summary
+from eunoe.pipeline.worker_queue import Backoff
 from eunoe.stages.quoting import summary_block
 
 SUMMARY_WAIT = 60.0
@@ -97,7 +98,7 @@ class SummaryDesk:
         self._next_look: dict[Hashable, float] = {}
         self.name = str(named() if callable(named) else named)
         self._timeout, self._clock = timeout, clock
-        self._closed_until = -float("inf")
+        self._backoff = Backoff("Summing up", (SUMMARY_WAIT,), clock)
         self._writing: set[Hashable] = set()
         self._idle = threading.Condition()
 
@@ -154,7 +155,7 @@ class SummaryDesk:
     def start(self, job: SummaryJob) -> None:
         """Write in the background; returns at once. What is being written is not begun again."""
         if self._take(job):
-            start_behind("eunoe-summary", partial(self._write, job), self._leave_alone)
+            start_behind("eunoe-summary", partial(self._write, job), self._backoff.note_fault)
 
     def write(self, job: SummaryJob) -> bool:
         """Write now, for as long as it takes; False if none came of it or others are at it."""
@@ -168,7 +169,7 @@ class SummaryDesk:
     def _take(self, job: SummaryJob) -> bool:
         first = job.pieces[0].key if job.pieces else None
         with self._idle:
-            closed = self._clock() < self._closed_until
+            closed = self._backoff.is_waiting
             full = len(self._writing) >= _SUMMARY_MOST_WRITING
             if first is None or closed or full or first in self._writing:
                 return False
@@ -188,7 +189,7 @@ class SummaryDesk:
                     return False
                 before = text or before
         except Exception as error:  # a caller's counter, say: nobody else would hear of it
-            self._leave_alone(error)
+            self._backoff.note_fault(error)
             return False
         finally:
             with self._idle:
@@ -210,7 +211,7 @@ class SummaryDesk:
         try:
             said = self._ask(before, piece, job)
         except Exception as error:  # whatever it is, the chat goes on without this summary
-            self._leave_alone(error)
+            self._backoff.note_fault(error)
             self._keep_gist(before, piece, job)
             return None
         text = honest_summary(said, source, job.max_tokens, count)
@@ -224,12 +225,6 @@ class SummaryDesk:
         text = self._kept_by_store(piece.key, text)
         self._keep((self.name, piece.key), text)
         return text
-
-    def _leave_alone(self, error: BaseException) -> None:
-        wait = SUMMARY_WAIT
-        logger.warning("No summary (%s): tried again in %g s", type(error).__name__, wait)
-        with self._idle:
-            self._closed_until = self._clock() + wait
 
     def _keep_gist(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str:
         """What stands in for the summary; empty if nothing does."""
