@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -197,13 +197,15 @@ class EmbeddingScorer:
     ) -> NDArray[np.float64]:
         """See `Scorer`."""
         del query
-        size = len(index) if upto is None else upto
-        if said is None or said.likeness is None or not np.isfinite(said.likeness[:size]).any():
-            return np.ones(size)
-        known = np.isfinite(said.likeness[:size])
-        affine = (1.0 + np.clip(np.where(known, said.likeness[:size], 0.0), -1.0, 1.0)) / 2.0
+        return _rated(said.likeness if said else None, index.turns(upto).size, self._rate)
+
+    def _rate(self, likeness: NDArray[np.float64]) -> NDArray[np.float64]:
+        known = np.isfinite(likeness)
+        if not known.any():
+            return np.ones(known.shape)
+        affine = (1.0 + np.clip(np.where(known, likeness, 0.0), -1.0, 1.0)) / 2.0
         top = float(affine[known].max())
-        scaled = np.maximum(self.floor, affine / top) if top > 0.0 else np.ones(size)
+        scaled = np.maximum(self.floor, affine / top) if top > 0.0 else np.ones(known.shape)
         return np.where(known, scaled, SCORER_UNKNOWN)
 
 
@@ -226,10 +228,10 @@ class LabelScorer:
     ) -> NDArray[np.float64]:
         """See `Scorer`."""
         del query
-        size = len(index) if upto is None else upto
-        if said is None or said.labels is None:
-            return np.ones(size)
-        return np.clip(np.nan_to_num(said.labels[:size], nan=SCORER_UNKNOWN), 0.0, 1.0)
+        return _rated(said.labels if said else None, index.turns(upto).size, self._rate)
+
+    def _rate(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.clip(np.nan_to_num(labels, nan=SCORER_UNKNOWN), 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,3 +289,12 @@ class DecayScorer:
             return values
         age = np.maximum(0, int(turns[-1]) - turns)
         return np.asarray(values * (self.floor + (1.0 - self.floor) * self.rate**age))
+
+
+def _rated(
+    opinions: NDArray[np.float64] | None,
+    size: int,
+    rate: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """What was said of the first messages, made values; all 1 where no model was asked."""
+    return np.ones(size) if opinions is None else rate(opinions[:size])
