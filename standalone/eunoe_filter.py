@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 223 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 d4dc4079866428ae96e33a5ee5ecbbfac01c04e67cc8b97348b3fd7cd6008531
+# sources sha256 969e2cb72e83d3f6a8881d4447d816a20aba7ebc20d7e33bb29282aebdf2a561
 
 from __future__ import annotations
 
@@ -17752,137 +17752,6 @@ class HostEmbedders:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.ledgers: The account of each chat and of all of them: in memory, and where the operator wants it kept.
-
-_LEDGERS_REMEMBERED = 2_048
-_STORES_OPEN = 4
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerStores:
-    """Where a setting keeps ledgers beside memory: stores of ``eunoe_backends``, or None."""
-
-    file: Any = None
-    server: Any = None
-
-
-class LedgerBook:
-    """What chats took so far. Safe across threads; a store that fails costs only what it keeps.
-
-    Memory is bounded: chats met least recently are forgotten, the total stays right.
-    """
-
-    def __init__(self) -> None:
-        self._chats: OrderedDict[str, Ledger] = OrderedDict()
-        self._total = Ledger()
-        self._stores: dict[tuple[str, str], LedgerStores] = {}
-        self._lock = threading.Lock()
-
-    def add(self, chat: str, entry: Ledger, *, file: str = "", url: str = "") -> Ledger:
-        """Enter a turn; may block for as long as a file or a server takes.
-
-        Args:
-            chat: whose turn; empty for a program without a chat.
-            entry: the ledger of the turn.
-            file: to which a line of JSON is added; empty for none.
-            url: of the Redis server that adds up over all workers; empty for none.
-
-        Returns:
-            The ledger of the chat so far, of a program that of the turn alone.
-        """
-        stores = self._open_stores(file, url)
-        with self._lock:
-            self._total = self._total + entry
-            ours = self._remember(chat, entry) if chat else entry
-        try:
-            if stores.file is not None:
-                stores.file.add(chat, entry)
-            if stores.server is not None:
-                stores.server.add(chat, entry)
-                if chat:
-                    ours = self._longer(chat, stores.server.of(chat).flat(), ours)
-        except Exception as error:
-            logger.warning("the ledger's store failed: %s", type(error).__name__)
-        return ours
-
-    def of(self, chat: str) -> Ledger:
-        """The ledger of a chat as far as this process knows it."""
-        with self._lock:
-            return self._chats.get(chat, Ledger())
-
-    @property
-    def total(self) -> Ledger:
-        """All requests of this process."""
-        with self._lock:
-            return self._total
-
-    def _remember(self, chat: str, entry: Ledger) -> Ledger:
-        ledger = self._chats.pop(chat, Ledger()) + entry
-        self._chats[chat] = ledger
-        if len(self._chats) > _LEDGERS_REMEMBERED:
-            self._chats.popitem(last=False)
-        return ledger
-
-    def _longer(self, chat: str, figures: Mapping[str, int], ours: Ledger) -> Ledger:
-        """The server's ledger where it knows more requests, as when other workers served some."""
-        shared = Ledger.from_flat(figures)
-        if shared.total.sent.requests <= ours.total.sent.requests:
-            return ours
-        with self._lock:
-            self._chats[chat] = shared
-        return shared
-
-    def _open_stores(self, file: str, url: str) -> LedgerStores:
-        """The stores for these settings, opened once; a file's chats are read into memory."""
-        if not file and not url:
-            return LedgerStores()
-        with self._lock:
-            found = self._stores.get((file, url))
-        if found is not None:
-            return found
-        opened = _opened_stores(file, url)
-        earlier = opened.file.chats() if opened.file is not None else {}
-        with self._lock:
-            if (file, url) in self._stores:
-                return self._stores[file, url]
-            while len(self._stores) >= _STORES_OPEN:
-                self._stores.pop(next(iter(self._stores)))
-            self._stores[file, url] = opened
-            for chat, ledger in earlier.items():
-                if chat and chat not in self._chats:
-                    self._remember(chat, Ledger.from_flat(ledger.flat()))
-        return opened
-
-
-def stores_fault(file: str, url: str) -> str:
-    """What the operator should know of these settings, a few words; empty for nothing."""
-    if not file and not url:
-        return ""
-    try:
-        from eunoe_backends import JsonLinesLedgerStore  # noqa: F401 - is it there?
-    except ImportError:
-        return "tokens and cost are kept in memory alone: the package eunoe is not installed"
-    return ""
-
-
-def _opened_stores(file: str, url: str) -> LedgerStores:
-    """The stores of the package beside this one; none where it is missing or cannot open them."""
-    stores = LedgerStores()
-    try:
-        from eunoe_backends import JsonLinesLedgerStore, RedisLedgerStore, RedisLink
-
-        if file:
-            stores = LedgerStores(file=JsonLinesLedgerStore(file))
-        if url:
-            stores = replace(stores, server=RedisLedgerStore(RedisLink.from_url(url)))
-    except ImportError:
-        logger.warning("ledgers stay in memory: the package eunoe is not installed")
-    except Exception as error:
-        logger.warning("a ledger's store cannot be opened: %s", type(error).__name__)
-    return stores
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe_openwebui.forgiving: Settings that come from a web form or a database: whatever arrives, a usable value results.
 
 _GROUP_MARK = re.compile(r"[.,'\u2019\s]")
@@ -18488,11 +18357,11 @@ class AdviserShelf:
         labeller, wrong = self._labeller(valves)
         summarizer, amiss = self._summarizer(valves)
         extractor, missing = self._extractor(valves)
+        unkept = self._stores_fault(valves)
         url = unless_none(valves.redis_url) if summarizer is not None else ""
         store = self._make(("store", url), lambda: _summary_store(url)) if url else None
         with self._lock:
             tables = table_faults(valves.model_overrides, valves.own_prices)
-            unkept = stores_fault(unless_none(valves.ledger_file), unless_none(valves.redis_url))
             told = (fault, wrong, amiss, missing, unkept, *tables)
             faults = tuple(text for text in told if text and text not in self._told)
             self._told.update(faults)
@@ -18544,6 +18413,13 @@ class AdviserShelf:
             "" if made is not None else "our own names alone: the pipeline is not installed",
         )
 
+    def _stores_fault(self, valves: FilterValves) -> str:
+        """What is amiss with where ledgers are kept, looked for once: a failing import is slow."""
+        places = (unless_none(valves.ledger_file), unless_none(valves.redis_url))
+        if not any(places) or self._make(("ledger stores", *places), _ledger_stores):
+            return ""
+        return "tokens and cost are kept in memory alone: the package eunoe is not installed"
+
     def _of_endpoint(
         self, what: str, named: tuple[str, str, str], make: Callable[..., Any]
     ) -> tuple[Any, str]:
@@ -18588,6 +18464,19 @@ def _local_embedder() -> Embedder:
         return MiniLmEmbedder()
     except BackendError:
         return WordLlamaEmbedder()
+
+
+def _ledger_stores() -> Any:
+    """What keeps ledgers in files.
+
+    Raises:
+        BackendError: the package is not installed.
+    """
+    try:
+        from eunoe_backends import JsonLinesLedgerStore
+    except ImportError as error:
+        raise BackendError("files and servers need the package eunoe") from error
+    return JsonLinesLedgerStore
 
 
 def _named_extractor(name: str) -> EntityExtractor:
@@ -25701,6 +25590,126 @@ def _prompt_tokens(prompt: str, model_id: str) -> int:
     if not prompt:
         return 0
     return find_tokenizer(family_of(model_id)).count(prompt) + _MODEL_PROMPT_FRAMING
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.ledgers: The account of each chat and of all of them: in memory, and where the operator wants it kept.
+
+_LEDGERS_REMEMBERED = 2_048
+_STORES_OPEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerStores:
+    """Where a setting keeps ledgers beside memory: stores of ``eunoe_backends``, or None."""
+
+    file: Any = None
+    server: Any = None
+
+
+class LedgerBook:
+    """What chats took so far. Safe across threads; a store that fails costs only what it keeps.
+
+    Memory is bounded: chats met least recently are forgotten, the total stays right.
+    """
+
+    def __init__(self) -> None:
+        self._chats: OrderedDict[str, Ledger] = OrderedDict()
+        self._total = Ledger()
+        self._stores: dict[tuple[str, str], LedgerStores] = {}
+        self._lock = threading.Lock()
+
+    def add(self, chat: str, entry: Ledger, *, file: str = "", url: str = "") -> Ledger:
+        """Enter a turn; may block for as long as a file or a server takes.
+
+        Args:
+            chat: whose turn; empty for a program without a chat.
+            entry: the ledger of the turn.
+            file: to which a line of JSON is added; empty for none.
+            url: of the Redis server that adds up over all workers; empty for none.
+
+        Returns:
+            The ledger of the chat so far, of a program that of the turn alone.
+        """
+        stores = self._open_stores(file, url)
+        with self._lock:
+            self._total = self._total + entry
+            ours = self._remember(chat, entry) if chat else entry
+        try:
+            if stores.file is not None:
+                stores.file.add(chat, entry)
+            if stores.server is not None:
+                stores.server.add(chat, entry)
+                if chat:
+                    ours = self._longer(chat, stores.server.of(chat).flat(), ours)
+        except Exception as error:
+            logger.warning("the ledger's store failed: %s", type(error).__name__)
+        return ours
+
+    def of(self, chat: str) -> Ledger:
+        """The ledger of a chat as far as this process knows it."""
+        with self._lock:
+            return self._chats.get(chat, Ledger())
+
+    @property
+    def total(self) -> Ledger:
+        """All requests of this process."""
+        with self._lock:
+            return self._total
+
+    def _remember(self, chat: str, entry: Ledger) -> Ledger:
+        ledger = self._chats.pop(chat, Ledger()) + entry
+        self._chats[chat] = ledger
+        if len(self._chats) > _LEDGERS_REMEMBERED:
+            self._chats.popitem(last=False)
+        return ledger
+
+    def _longer(self, chat: str, figures: Mapping[str, int], ours: Ledger) -> Ledger:
+        """The server's ledger where it knows more requests, as when other workers served some."""
+        shared = Ledger.from_flat(figures)
+        if shared.total.sent.requests <= ours.total.sent.requests:
+            return ours
+        with self._lock:
+            self._chats[chat] = shared
+        return shared
+
+    def _open_stores(self, file: str, url: str) -> LedgerStores:
+        """The stores for these settings, opened once; a file's chats are read into memory."""
+        if not file and not url:
+            return LedgerStores()
+        with self._lock:
+            found = self._stores.get((file, url))
+        if found is not None:
+            return found
+        opened = _opened_stores(file, url)
+        earlier = opened.file.chats() if opened.file is not None else {}
+        with self._lock:
+            if (file, url) in self._stores:
+                return self._stores[file, url]
+            while len(self._stores) >= _STORES_OPEN:
+                self._stores.pop(next(iter(self._stores)))
+            self._stores[file, url] = opened
+            for chat, ledger in earlier.items():
+                if chat and chat not in self._chats:
+                    self._remember(chat, Ledger.from_flat(ledger.flat()))
+        return opened
+
+
+def _opened_stores(file: str, url: str) -> LedgerStores:
+    """The stores of the package beside this one; none where it is missing or cannot open them."""
+    stores = LedgerStores()
+    try:
+        from eunoe_backends import JsonLinesLedgerStore, RedisLedgerStore, RedisLink
+
+        if file:
+            stores = LedgerStores(file=JsonLinesLedgerStore(file))
+        if url:
+            stores = replace(stores, server=RedisLedgerStore(RedisLink.from_url(url)))
+    except ImportError:
+        logger.warning("ledgers stay in memory: the package eunoe is not installed")
+    except Exception as error:
+        logger.warning("a ledger's store cannot be opened: %s", type(error).__name__)
+    return stores
 
 
 # --------------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from eunoe_backends.http_embedder import HttpEmbedder
 from eunoe_backends.label_scorer import ChatLabeller
 from eunoe_backends.llm_summarizer import LLMSummarizer
 from eunoe_openwebui.hostembedder import HostEmbedders
-from eunoe_openwebui.ledgers import stores_fault
 from eunoe_openwebui.valves import FilterValves, unless_none
 from eunoe_openwebui.valvetables import table_faults
 
@@ -74,11 +73,11 @@ class AdviserShelf:
         labeller, wrong = self._labeller(valves)
         summarizer, amiss = self._summarizer(valves)
         extractor, missing = self._extractor(valves)
+        unkept = self._stores_fault(valves)
         url = unless_none(valves.redis_url) if summarizer is not None else ""
         store = self._make(("store", url), lambda: _summary_store(url)) if url else None
         with self._lock:
             tables = table_faults(valves.model_overrides, valves.own_prices)
-            unkept = stores_fault(unless_none(valves.ledger_file), unless_none(valves.redis_url))
             told = (fault, wrong, amiss, missing, unkept, *tables)
             faults = tuple(text for text in told if text and text not in self._told)
             self._told.update(faults)
@@ -130,6 +129,13 @@ class AdviserShelf:
             "" if made is not None else "our own names alone: the pipeline is not installed",
         )
 
+    def _stores_fault(self, valves: FilterValves) -> str:
+        """What is amiss with where ledgers are kept, looked for once: a failing import is slow."""
+        places = (unless_none(valves.ledger_file), unless_none(valves.redis_url))
+        if not any(places) or self._make(("ledger stores", *places), _ledger_stores):
+            return ""
+        return "tokens and cost are kept in memory alone: the package eunoe is not installed"
+
     def _of_endpoint(
         self, what: str, named: tuple[str, str, str], make: Callable[..., Any]
     ) -> tuple[Any, str]:
@@ -174,6 +180,19 @@ def _local_embedder() -> Embedder:
         return MiniLmEmbedder()
     except BackendError:
         return WordLlamaEmbedder()
+
+
+def _ledger_stores() -> Any:
+    """What keeps ledgers in files.
+
+    Raises:
+        BackendError: the package is not installed.
+    """
+    try:
+        from eunoe_backends import JsonLinesLedgerStore
+    except ImportError as error:
+        raise BackendError("files and servers need the package eunoe") from error
+    return JsonLinesLedgerStore
 
 
 def _named_extractor(name: str) -> EntityExtractor:

@@ -111,17 +111,6 @@ class LedgerBook:
         return opened
 
 
-def stores_fault(file: str, url: str) -> str:
-    """What the operator should know of these settings, a few words; empty for nothing."""
-    if not file and not url:
-        return ""
-    try:
-        from eunoe_backends import JsonLinesLedgerStore  # noqa: F401 - is it there?
-    except ImportError:
-        return "tokens and cost are kept in memory alone: the package eunoe is not installed"
-    return ""
-
-
 def _opened_stores(file: str, url: str) -> LedgerStores:
     """The stores of the package beside this one; none where it is missing or cannot open them."""
     stores = LedgerStores()

@@ -184,6 +184,39 @@ def test_that_nothing_is_kept_is_said_once(
         assert ("in memory alone" in plugin.status) is told
 
 
+class Absent:
+    """A finder of modules that notes who looks for a package that is not there."""
+
+    def __init__(self, package: str) -> None:
+        self.package, self.looks = package, 0
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Nothing; the package is looked for in vain.
+
+        Raises:
+            ModuleNotFoundError: it is this one.
+        """
+        if name.split(".")[0] == self.package:
+            self.looks += 1
+            raise ModuleNotFoundError(name)
+
+
+def test_a_missing_package_is_looked_for_once_for_each_setting(
+    plugin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = Absent("eunoe_backends")
+    for name in [name for name in sys.modules if name.split(".")[0] == absent.package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [absent, *sys.meta_path])
+    looks = []
+    for place in ("/a.jsonl", "/a.jsonl", "/a.jsonl", "/b.jsonl"):
+        before = absent.looks
+        body = {"model": "own", "messages": [{"role": "user", "content": "Hello?"}]}
+        plugin.call("request", body, valves={"ledger_file": place})
+        looks.append(absent.looks > before)
+    assert looks == [True, False, False, True]
+
+
 def test_memory_is_bounded_and_the_total_stays_right() -> None:
     book = LedgerBook()
     for number in range(3000):
