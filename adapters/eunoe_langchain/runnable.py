@@ -27,7 +27,7 @@ from pydantic import ConfigDict, Field, field_validator
 
 from eunoe import BudgetError, Report
 from eunoe_langchain.counters import check_counter
-from eunoe_langchain.graph_state import hook_update, messages_of_state
+from eunoe_langchain.graph_state import PreModelHook
 from eunoe_langchain.inputs import to_messages
 from eunoe_langchain.knobs import check_settings
 from eunoe_langchain.models import MODEL_FIELDS, check_model, models_of
@@ -233,14 +233,8 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         Args:
             rewrite: replace the messages in the state instead, for good. Needs langgraph.
         """
-
-        def view(state: Any) -> dict[str, Any]:
-            return hook_update(self.invoke(messages_of_state(state)), rewrite=rewrite)
-
-        async def aview(state: Any) -> dict[str, Any]:
-            return hook_update(await self.ainvoke(messages_of_state(state)), rewrite=rewrite)
-
-        return RunnableLambda(view, aview, name=f"{self.get_name()}Hook")
+        hook = PreModelHook(self, rewrite)
+        return RunnableLambda(hook.update, hook.aupdate, name=f"{self.get_name()}Hook")
 
     def as_middleware(self) -> HistoryOptimizerMiddleware:
         """Middleware for ``create_agent``; system prompt and tools count against the budget.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import pickle
 import warnings
 from typing import Any
 
@@ -102,6 +103,14 @@ def test_as_a_hook_it_can_rewrite_the_state_for_good(model):
     hook = HistoryOptimizer(max_tokens=60).as_pre_model_hook(rewrite=True)
     out = react_agent(model, [], pre_model_hook=hook).invoke({"messages": HISTORY})
     assert len(model.seen[-1]) == 4
+    assert len(out["messages"]) == 5
+
+
+def test_a_pickled_hook_rewrites_the_state_too(model):
+    hook = pickle.loads(
+        pickle.dumps(HistoryOptimizer(max_tokens=60).as_pre_model_hook(rewrite=True))
+    )
+    out = react_agent(model, [], pre_model_hook=hook).invoke({"messages": HISTORY})
     assert len(out["messages"]) == 5
 
 

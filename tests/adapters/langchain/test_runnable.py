@@ -321,6 +321,18 @@ def test_a_hook_takes_any_shape_of_state():
         assert len(hook.invoke(state)["llm_input_messages"]) == 4
 
 
+@pytest.mark.parametrize("used", [False, True])
+def test_a_hook_works_after_it_was_pickled(used):
+    hook = HistoryOptimizer(max_tokens=60, policy="window").as_pre_model_hook()
+    before = hook.invoke({"messages": HISTORY}) if used else None
+    back = pickle.loads(pickle.dumps(hook))  # our own bytes
+    assert back.get_name() == hook.get_name() == "HistoryOptimizerHook"
+    update = back.invoke({"messages": HISTORY})
+    assert update == (before or hook.invoke({"messages": HISTORY}))
+    assert 0 < len(update["llm_input_messages"]) < len(HISTORY)
+    assert asyncio.run(back.ainvoke({"messages": HISTORY})) == update
+
+
 def test_one_optimizer_serves_many_threads():
     chats = [[*long_history(turns), human(f"question {turns}")] for turns in range(1, 13)]
     one_by_one = [TIGHT.invoke(chat) for chat in chats]
