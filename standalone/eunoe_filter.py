@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 223 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 969e2cb72e83d3f6a8881d4447d816a20aba7ebc20d7e33bb29282aebdf2a561
+# sources sha256 93fbe60825df1d28bfc81062451216de4130d474fe17c84616634a47f956bbc0
 
 from __future__ import annotations
 
@@ -23763,22 +23763,14 @@ def _was_sent_whole(request: Request) -> bool:
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.policies.by_name: The policies: which messages stand in place, and which come back in the quoted block.
 
-def decide(request: Request, policy: str) -> View:
-    """The view that a policy wants, before it is fitted to the budget exactly."""
-    if policy == "relevance":
-        return relevance_view(request)
-    if policy == "window":
-        return window_view(request)
-    if policy in PRESETS:
-        return preset_view(request, policy)
-    return stable_view(request) if policy == "stable" else whole_view(request)
-
-
 def decide_in_time(request: Request, policy: str) -> View:
-    """The view that a policy wants; the newest turns that fit once the time is over."""
+    """The view that a policy wants, before it is fitted to the budget exactly.
+
+    The newest turns that fit, once the time is over.
+    """
     if not request.expired():
         try:
-            return decide(request, policy)
+            return POLICY_VIEWS[policy](request)
         except TimeIsOverError:
             pass
     view = window_view(request)
@@ -23813,18 +23805,14 @@ def relevance_view(request: Request) -> View:
         view = window_view(request)
         view.scored, view.recall_reason = scored, "nothing resembles the question: recency fallback"
         return view
-    view = View(in_place=[], scored=scored, certificate=choice.certificate, gists=choice.gists())
-    view.ranked = True
-    systems = request.systems_before(request.turn_start)
     if quoted:
-        view.quoted = sorted([*choice.in_block(), *forced], key=first_place)
-        view.in_place = systems
+        view = _ranked_view(request, [*choice.in_block(), *forced], in_block=True)
     else:
+        view = _ranked_view(request, [*choice.atoms, *forced], in_block=False)
         view.quoted = [e.atom for e in choice.excerpts]
-        view.in_place = sorted([*systems, *choice.atoms, *forced], key=place_in_list)
         track_sent(request, [a for a in view.in_place if not a.system])
+    view.scored, view.certificate, view.gists = scored, choice.certificate, choice.gists()
     view.recall_reason = "the whole history was ranked by relevance to the question"
-    view.cut = cut_before(request, request.turn_start, declared=True)
     return view
 
 
@@ -23845,21 +23833,37 @@ def preset_view(request: Request, name: str) -> View:
         view.recall_reason = "nothing to choose from: recency fallback"
         return view
     atoms = [request.transcript.atoms[k] for k in plan.chosen]
-    view = View(in_place=[], scored=Scored(plan.values), certificate=plan.certificate, ranked=True)
+    view = _ranked_view(request, [*atoms, *forced], in_block=in_block)
+    view.scored, view.certificate = Scored(plan.values), plan.certificate
     view.recall_reason, view.gists = plan.reason, dict(plan.gists)
-    systems = request.systems_before(request.turn_start)
-    if in_block:
-        view.quoted = sorted([*atoms, *forced], key=first_place)
-        view.in_place = systems
-    else:
-        view.in_place = sorted([*systems, *atoms, *forced], key=place_in_list)
     if name in BLOCK_PRESETS:
         view.zones = PlacementZones(
             head=frozenset(request.transcript.atoms[k].first for k in plan.head),
             tail=frozenset(request.transcript.atoms[k].first for k in plan.tail),
         )
+    return view
+
+
+def _ranked_view(request: Request, atoms: Sequence[Atom], *, in_block: bool) -> View:
+    """Atoms that were chosen of the whole history, in the quoted block or in place."""
+    systems = request.systems_before(request.turn_start)
+    view = View(in_place=systems, ranked=True)
+    if in_block:
+        view.quoted = sorted(atoms, key=first_place)
+    else:
+        view.in_place = sorted([*systems, *atoms], key=place_in_list)
     view.cut = cut_before(request, request.turn_start, declared=True)
     return view
+
+
+POLICY_VIEWS: dict[str, Callable[[Request], View]] = {
+    "stable": stable_view,
+    "relevance": relevance_view,
+    "window": window_view,
+    "off": whole_view,
+    **{name: partial(preset_view, name=name) for name in PRESETS},
+}
+"""What each of ``POLICY_NAMES`` sends."""
 
 
 # --------------------------------------------------------------------------------------------------
