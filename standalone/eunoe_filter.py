@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 223 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 93fbe60825df1d28bfc81062451216de4130d474fe17c84616634a47f956bbc0
+# sources sha256 d471fc95518f8f70b4a189428fb411788f971012970463eafa55b7da20496428
 
 from __future__ import annotations
 
@@ -21964,6 +21964,11 @@ class PresetChat:
         return [tuple(dict.fromkeys((*a, *b))) for a, b in zip(own, found, strict=True)]
 
     @cached_property
+    def points_back(self) -> bool:
+        """Whether the question points back or names a date, so that age plays no part."""
+        return bool(self.query.dates) or bool(cues_of(self.query) & CUE_RECALL)
+
+    @cached_property
     def turn_base(self) -> FloatColumn:
         """Base weight of each turn, the product of its messages', shape (turns,)."""
         out = np.ones(self.turns)
@@ -21984,6 +21989,15 @@ class PresetChat:
     def atoms_of_turn(self, turn: int) -> list[int]:
         """The atoms of a turn that may be chosen, in order."""
         return np.flatnonzero(self.open & (self.turn_of_atom == turn)).tolist()
+
+
+def entity_mentions(entities: Sequence[Sequence[str]]) -> dict[str, list[int]]:
+    """Which messages mention each entity, ascending."""
+    found: dict[str, list[int]] = {}
+    for i, names in enumerate(entities):
+        for name in names:
+            found.setdefault(name, []).append(i)
+    return found
 
 
 def embedded_cosine(likeness: FloatColumn | None) -> FloatColumn | None:
@@ -22053,19 +22067,7 @@ def read_preset_chat(
     if request.question is None or query is None or not size:
         return None
     rows = transcript.term_rows(request.expired)
-    atoms, first = transcript.atoms, transcript.atom_first.view()
     holder = transcript.atom_of_message.view()
-    open_atoms = (transcript.atom_system.view() == 0) & (first >= start)
-    decided = [*request.kept_by_flag, *(i for i in request.flags.by_message if i < size)]
-    for i in decided:
-        if i in request.kept_by_flag or request.dropped_by_flag(i):
-            open_atoms[holder[i]] = False
-    if not in_block:
-        open_atoms &= np.array([not a.broken for a in atoms], dtype=bool)
-    base = np.ones(size)
-    for i, flags in request.flags.by_message.items():
-        if flags.weight is not None and i < size:
-            base[i] = flags.weight
     return PresetChat(
         analyses=[e.analysed() for e in request.entries[:size]],
         query=query,
@@ -22073,11 +22075,11 @@ def read_preset_chat(
         asked=rows.column(query.terms, query.counts),
         kinds=message_kinds(request),
         turn=transcript.turn_of_message.view(),
-        base=base,
+        base=_base_weights(request),
         holder=holder,
-        first=first,
+        first=transcript.atom_first.view(),
         cost=transcript.atom_tokens.view(),
-        open=open_atoms,
+        open=_open_atoms(request, start, in_block=in_block),
         room=room - BLOCK_TOKENS if in_block else room,
         likeness=_preset_likeness(request, request.entries[request.question]) if embedded else None,
         pinned=frozenset(int(holder[a.first]) for a in forced),
@@ -22090,6 +22092,27 @@ def read_preset_chat(
         find_names=request.namer,
         judge=request.judge,
     )
+
+
+def _open_atoms(request: Request, start: int, *, in_block: bool) -> NDArray[np.bool_]:
+    """Which atoms a preset may choose, shape (m,): none that flags decide, no system message."""
+    transcript, size = request.transcript, request.turn_start
+    found = (transcript.atom_system.view() == 0) & (transcript.atom_first.view() >= start)
+    dropped = [i for i in request.flags.by_message if i < size and request.dropped_by_flag(i)]
+    decided = [*request.kept_by_flag, *dropped]
+    found[transcript.atom_of_message.view()[decided]] = False
+    if not in_block:
+        found &= np.array([not a.broken for a in transcript.atoms], dtype=bool)
+    return np.asarray(found)
+
+
+def _base_weights(request: Request) -> NDArray[np.float64]:
+    """The weight that a flag gives each finished message, 1 without one, shape (n,)."""
+    base = np.ones(request.turn_start)
+    for i, flags in request.flags.by_message.items():
+        if flags.weight is not None and i < base.size:
+            base[i] = flags.weight
+    return base
 
 
 def _preset_likeness(request: Request, question: ContentEntry) -> NDArray[np.float64] | None:
@@ -22662,11 +22685,7 @@ def walk_graph(chat: PresetChat) -> MessageGraph:
 
 def tie_mentions(graph: MessageGraph, chat: PresetChat) -> None:
     """Tie messages, and the question, to the entities that some but not many of them mention."""
-    mentions: dict[str, list[int]] = {}
-    for i, names in enumerate(chat.entities):
-        for name in names:
-            mentions.setdefault(name, []).append(i)
-    for name, places in mentions.items():
+    for name, places in entity_mentions(chat.entities).items():
         if 2 <= len(places) <= WALK_RARE:
             node = graph.entity(name)
             for place in places:
@@ -22896,10 +22915,17 @@ def plan_lethe(chat: PresetChat) -> PresetPlan | None:
 def lethe_relevance(chat: PresetChat) -> FloatColumn:
     """Alignment and rank, blended, at least 0.01, shape (n,) (H8 to H11)."""
     alignment = goal_alignment(chat)
-    rank = walk_rank(chat, alignment)
+    return with_rank(chat, alignment, walk_rank(chat, alignment))
+
+
+def with_rank(chat: PresetChat, direct: FloatColumn, rank: FloatColumn) -> FloatColumn:
+    """Direct relevance and the rank of a walk, each of shape (n,), blended, at least 0.01.
+
+    The more even the rank and the less room there is, the more the direct relevance counts.
+    """
     entropy = normal_entropy(np.sort(rank)[::-1][:LETHE_TOP])
     pressure = budget_pressure(chat.room, float(chat.cost[chat.open].sum()))
-    return blend_rank(alignment, rank, direct_share(entropy, pressure))
+    return blend_rank(direct, rank, direct_share(entropy, pressure))
 
 
 def lethe_anchors(chat: PresetChat) -> tuple[frozenset[int], frozenset[int]]:
@@ -23069,17 +23095,8 @@ def lethus_wave(chat: PresetChat) -> FloatColumn:
         ghost = ghost_weights(chat.query.asked, (), mentions, chat.turn.tolist())
         wave = wave + LETHUS_TYPE_BONUS * meant_matches(chat, ghost, mentions)
     age = chat.turns - 1 - np.arange(chat.turns, dtype=np.float64)
-    off = bool(chat.query.dates) or bool(cues_of(chat.query) & CUE_RECALL)
+    off = chat.points_back
     return np.asarray(wave * age_decay(age, rate=LETHUS_RATE, floor=LETHUS_DECAY_FLOOR, off=off))
-
-
-def entity_mentions(entities: Sequence[Sequence[str]]) -> dict[str, list[int]]:
-    """Which messages mention each entity, ascending."""
-    found: dict[str, list[int]] = {}
-    for i, names in enumerate(entities):
-        for name in names:
-            found.setdefault(name, []).append(i)
-    return found
 
 
 def lifted_turns(
@@ -23168,8 +23185,7 @@ def direct_relevance(chat: PresetChat) -> FloatColumn:
     factor = UNIFIED_TOOL_PENALTY if chat.tool_penalty is None else chat.tool_penalty
     values = weigh_tool_flow(values * chat.base, chat.kinds, factor)
     age = chat.turns - 1 - chat.turn.astype(np.float64)
-    off = bool(chat.query.dates) or bool(cues_of(chat.query) & CUE_RECALL)
-    return _over_best(values * age_decay(age, off=off))
+    return _over_best(values * age_decay(age, off=chat.points_back))
 
 
 def _over_best(values: FloatColumn) -> FloatColumn:
@@ -23181,9 +23197,7 @@ def unified_relevance(chat: PresetChat, direct: FloatColumn) -> FloatColumn:
     """Direct relevance with what the walk, newer values and spans say, in (0, 1], shape (n,)."""
     graph = walk_graph(chat)
     rank = graph.rank(walk_starts(chat, graph, direct))[: chat.size]
-    entropy = normal_entropy(np.sort(rank)[::-1][:LETHE_TOP])
-    pressure = budget_pressure(chat.room, float(chat.cost[chat.open].sum()))
-    blended = blend_rank(direct, rank, direct_share(entropy, pressure))
+    blended = with_rank(chat, direct, rank)
     overtaken = superseded([stated_values(analysis.asked) for analysis in chat.analyses])
     history = bool(cues_of(chat.query) & CUE_HISTORY)
     return lift_spans(discount_superseded(blended, overtaken, history=history), chat.turn)
@@ -23805,14 +23819,18 @@ def relevance_view(request: Request) -> View:
         view = window_view(request)
         view.scored, view.recall_reason = scored, "nothing resembles the question: recency fallback"
         return view
+    view = View(in_place=[], scored=scored, certificate=choice.certificate, gists=choice.gists())
+    view.ranked = True
+    systems = request.systems_before(request.turn_start)
     if quoted:
-        view = _ranked_view(request, [*choice.in_block(), *forced], in_block=True)
+        view.quoted = sorted([*choice.in_block(), *forced], key=first_place)
+        view.in_place = systems
     else:
-        view = _ranked_view(request, [*choice.atoms, *forced], in_block=False)
         view.quoted = [e.atom for e in choice.excerpts]
+        view.in_place = sorted([*systems, *choice.atoms, *forced], key=place_in_list)
         track_sent(request, [a for a in view.in_place if not a.system])
-    view.scored, view.certificate, view.gists = scored, choice.certificate, choice.gists()
     view.recall_reason = "the whole history was ranked by relevance to the question"
+    view.cut = cut_before(request, request.turn_start, declared=True)
     return view
 
 
@@ -23833,25 +23851,19 @@ def preset_view(request: Request, name: str) -> View:
         view.recall_reason = "nothing to choose from: recency fallback"
         return view
     atoms = [request.transcript.atoms[k] for k in plan.chosen]
-    view = _ranked_view(request, [*atoms, *forced], in_block=in_block)
-    view.scored, view.certificate = Scored(plan.values), plan.certificate
+    view = View(in_place=[], scored=Scored(plan.values), certificate=plan.certificate, ranked=True)
     view.recall_reason, view.gists = plan.reason, dict(plan.gists)
+    systems = request.systems_before(request.turn_start)
+    if in_block:
+        view.quoted = sorted([*atoms, *forced], key=first_place)
+        view.in_place = systems
+    else:
+        view.in_place = sorted([*systems, *atoms, *forced], key=place_in_list)
     if name in BLOCK_PRESETS:
         view.zones = PlacementZones(
             head=frozenset(request.transcript.atoms[k].first for k in plan.head),
             tail=frozenset(request.transcript.atoms[k].first for k in plan.tail),
         )
-    return view
-
-
-def _ranked_view(request: Request, atoms: Sequence[Atom], *, in_block: bool) -> View:
-    """Atoms that were chosen of the whole history, in the quoted block or in place."""
-    systems = request.systems_before(request.turn_start)
-    view = View(in_place=systems, ranked=True)
-    if in_block:
-        view.quoted = sorted(atoms, key=first_place)
-    else:
-        view.in_place = sorted([*systems, *atoms], key=place_in_list)
     view.cut = cut_before(request, request.turn_start, declared=True)
     return view
 

@@ -8,10 +8,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
-from eunoe.domain.atom import Atom, first_place, place_in_list
+from eunoe.domain.atom import first_place, place_in_list
 from eunoe.domain.errors import TimeIsOverError
 from eunoe.pipeline.arranging.in_place import (
     context_start,
@@ -74,14 +74,18 @@ def relevance_view(request: Request) -> View:
         view = window_view(request)
         view.scored, view.recall_reason = scored, "nothing resembles the question: recency fallback"
         return view
+    view = View(in_place=[], scored=scored, certificate=choice.certificate, gists=choice.gists())
+    view.ranked = True
+    systems = request.systems_before(request.turn_start)
     if quoted:
-        view = _ranked_view(request, [*choice.in_block(), *forced], in_block=True)
+        view.quoted = sorted([*choice.in_block(), *forced], key=first_place)
+        view.in_place = systems
     else:
-        view = _ranked_view(request, [*choice.atoms, *forced], in_block=False)
         view.quoted = [e.atom for e in choice.excerpts]
+        view.in_place = sorted([*systems, *choice.atoms, *forced], key=place_in_list)
         track_sent(request, [a for a in view.in_place if not a.system])
-    view.scored, view.certificate, view.gists = scored, choice.certificate, choice.gists()
     view.recall_reason = "the whole history was ranked by relevance to the question"
+    view.cut = cut_before(request, request.turn_start, declared=True)
     return view
 
 
@@ -102,25 +106,19 @@ def preset_view(request: Request, name: str) -> View:
         view.recall_reason = "nothing to choose from: recency fallback"
         return view
     atoms = [request.transcript.atoms[k] for k in plan.chosen]
-    view = _ranked_view(request, [*atoms, *forced], in_block=in_block)
-    view.scored, view.certificate = Scored(plan.values), plan.certificate
+    view = View(in_place=[], scored=Scored(plan.values), certificate=plan.certificate, ranked=True)
     view.recall_reason, view.gists = plan.reason, dict(plan.gists)
+    systems = request.systems_before(request.turn_start)
+    if in_block:
+        view.quoted = sorted([*atoms, *forced], key=first_place)
+        view.in_place = systems
+    else:
+        view.in_place = sorted([*systems, *atoms, *forced], key=place_in_list)
     if name in BLOCK_PRESETS:
         view.zones = PlacementZones(
             head=frozenset(request.transcript.atoms[k].first for k in plan.head),
             tail=frozenset(request.transcript.atoms[k].first for k in plan.tail),
         )
-    return view
-
-
-def _ranked_view(request: Request, atoms: Sequence[Atom], *, in_block: bool) -> View:
-    """Atoms that were chosen of the whole history, in the quoted block or in place."""
-    systems = request.systems_before(request.turn_start)
-    view = View(in_place=systems, ranked=True)
-    if in_block:
-        view.quoted = sorted(atoms, key=first_place)
-    else:
-        view.in_place = sorted([*systems, *atoms], key=place_in_list)
     view.cut = cut_before(request, request.turn_start, declared=True)
     return view
 

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from eunoe.domain.report import Certificate
 from eunoe.pipeline.advisers.structuring import NamesOf, StancesOf
 from eunoe.stages.scoring.analysis import TextAnalysis
+from eunoe.stages.scoring.cues import CUE_RECALL
 from eunoe.stages.scoring.lexical import question_cosine, smooth_frequency, unit_weights
+from eunoe.stages.scoring.profile import cues_of
 from eunoe.stages.scoring.term_rows import TermMatrix
 
 FloatColumn = NDArray[np.float64]
@@ -128,6 +130,11 @@ class PresetChat:
         return [tuple(dict.fromkeys((*a, *b))) for a, b in zip(own, found, strict=True)]
 
     @cached_property
+    def points_back(self) -> bool:
+        """Whether the question points back or names a date, so that age plays no part."""
+        return bool(self.query.dates) or bool(cues_of(self.query) & CUE_RECALL)
+
+    @cached_property
     def turn_base(self) -> FloatColumn:
         """Base weight of each turn, the product of its messages', shape (turns,)."""
         out = np.ones(self.turns)
@@ -148,6 +155,15 @@ class PresetChat:
     def atoms_of_turn(self, turn: int) -> list[int]:
         """The atoms of a turn that may be chosen, in order."""
         return np.flatnonzero(self.open & (self.turn_of_atom == turn)).tolist()
+
+
+def entity_mentions(entities: Sequence[Sequence[str]]) -> dict[str, list[int]]:
+    """Which messages mention each entity, ascending."""
+    found: dict[str, list[int]] = {}
+    for i, names in enumerate(entities):
+        for name in names:
+            found.setdefault(name, []).append(i)
+    return found
 
 
 def embedded_cosine(likeness: FloatColumn | None) -> FloatColumn | None:

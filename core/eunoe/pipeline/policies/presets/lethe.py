@@ -71,10 +71,17 @@ def plan_lethe(chat: PresetChat) -> PresetPlan | None:
 def lethe_relevance(chat: PresetChat) -> FloatColumn:
     """Alignment and rank, blended, at least 0.01, shape (n,) (H8 to H11)."""
     alignment = goal_alignment(chat)
-    rank = walk_rank(chat, alignment)
+    return with_rank(chat, alignment, walk_rank(chat, alignment))
+
+
+def with_rank(chat: PresetChat, direct: FloatColumn, rank: FloatColumn) -> FloatColumn:
+    """Direct relevance and the rank of a walk, each of shape (n,), blended, at least 0.01.
+
+    The more even the rank and the less room there is, the more the direct relevance counts.
+    """
     entropy = normal_entropy(np.sort(rank)[::-1][:LETHE_TOP])
     pressure = budget_pressure(chat.room, float(chat.cost[chat.open].sum()))
-    return blend_rank(alignment, rank, direct_share(entropy, pressure))
+    return blend_rank(direct, rank, direct_share(entropy, pressure))
 
 
 def lethe_anchors(chat: PresetChat) -> tuple[frozenset[int], frozenset[int]]:

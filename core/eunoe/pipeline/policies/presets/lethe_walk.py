@@ -6,7 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eunoe.pipeline.policies.presets.chat import FloatColumn, PlaceColumn, PresetChat
+from eunoe.pipeline.policies.presets.chat import (
+    FloatColumn,
+    PlaceColumn,
+    PresetChat,
+    entity_mentions,
+)
 from eunoe.stages.scoring.lexical import neighbour_cosine, unit_weights
 from eunoe.stages.selection.similarity import knn_similarity
 from eunoe.stages.structure.blend import normal_cosine
@@ -73,11 +78,7 @@ def walk_graph(chat: PresetChat) -> MessageGraph:
 
 def tie_mentions(graph: MessageGraph, chat: PresetChat) -> None:
     """Tie messages, and the question, to the entities that some but not many of them mention."""
-    mentions: dict[str, list[int]] = {}
-    for i, names in enumerate(chat.entities):
-        for name in names:
-            mentions.setdefault(name, []).append(i)
-    for name, places in mentions.items():
+    for name, places in entity_mentions(chat.entities).items():
         if 2 <= len(places) <= WALK_RARE:
             node = graph.entity(name)
             for place in places:

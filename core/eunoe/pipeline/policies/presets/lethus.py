@@ -21,10 +21,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from eunoe.pipeline.policies.presets.chat import FloatColumn, PlaceColumn, PresetChat, PresetPlan
+from eunoe.pipeline.policies.presets.chat import (
+    FloatColumn,
+    PlaceColumn,
+    PresetChat,
+    PresetPlan,
+    entity_mentions,
+)
 from eunoe.pipeline.policies.presets.spans import plan_spans
-from eunoe.stages.scoring.cues import CUE_RECALL
-from eunoe.stages.scoring.profile import cues_of
 from eunoe.stages.structure.ghost import ghost_weights
 from eunoe.stages.structure.waveform import age_decay
 
@@ -60,17 +64,8 @@ def lethus_wave(chat: PresetChat) -> FloatColumn:
         ghost = ghost_weights(chat.query.asked, (), mentions, chat.turn.tolist())
         wave = wave + LETHUS_TYPE_BONUS * meant_matches(chat, ghost, mentions)
     age = chat.turns - 1 - np.arange(chat.turns, dtype=np.float64)
-    off = bool(chat.query.dates) or bool(cues_of(chat.query) & CUE_RECALL)
+    off = chat.points_back
     return np.asarray(wave * age_decay(age, rate=LETHUS_RATE, floor=LETHUS_DECAY_FLOOR, off=off))
-
-
-def entity_mentions(entities: Sequence[Sequence[str]]) -> dict[str, list[int]]:
-    """Which messages mention each entity, ascending."""
-    found: dict[str, list[int]] = {}
-    for i, names in enumerate(entities):
-        for name in names:
-            found.setdefault(name, []).append(i)
-    return found
 
 
 def lifted_turns(

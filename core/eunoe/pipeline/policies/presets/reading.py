@@ -46,19 +46,7 @@ def read_preset_chat(
     if request.question is None or query is None or not size:
         return None
     rows = transcript.term_rows(request.expired)
-    atoms, first = transcript.atoms, transcript.atom_first.view()
     holder = transcript.atom_of_message.view()
-    open_atoms = (transcript.atom_system.view() == 0) & (first >= start)
-    decided = [*request.kept_by_flag, *(i for i in request.flags.by_message if i < size)]
-    for i in decided:
-        if i in request.kept_by_flag or request.dropped_by_flag(i):
-            open_atoms[holder[i]] = False
-    if not in_block:
-        open_atoms &= np.array([not a.broken for a in atoms], dtype=bool)
-    base = np.ones(size)
-    for i, flags in request.flags.by_message.items():
-        if flags.weight is not None and i < size:
-            base[i] = flags.weight
     return PresetChat(
         analyses=[e.analysed() for e in request.entries[:size]],
         query=query,
@@ -66,11 +54,11 @@ def read_preset_chat(
         asked=rows.column(query.terms, query.counts),
         kinds=message_kinds(request),
         turn=transcript.turn_of_message.view(),
-        base=base,
+        base=_base_weights(request),
         holder=holder,
-        first=first,
+        first=transcript.atom_first.view(),
         cost=transcript.atom_tokens.view(),
-        open=open_atoms,
+        open=_open_atoms(request, start, in_block=in_block),
         room=room - BLOCK_TOKENS if in_block else room,
         likeness=_preset_likeness(request, request.entries[request.question]) if embedded else None,
         pinned=frozenset(int(holder[a.first]) for a in forced),
@@ -83,6 +71,27 @@ def read_preset_chat(
         find_names=request.namer,
         judge=request.judge,
     )
+
+
+def _open_atoms(request: Request, start: int, *, in_block: bool) -> NDArray[np.bool_]:
+    """Which atoms a preset may choose, shape (m,): none that flags decide, no system message."""
+    transcript, size = request.transcript, request.turn_start
+    found = (transcript.atom_system.view() == 0) & (transcript.atom_first.view() >= start)
+    dropped = [i for i in request.flags.by_message if i < size and request.dropped_by_flag(i)]
+    decided = [*request.kept_by_flag, *dropped]
+    found[transcript.atom_of_message.view()[decided]] = False
+    if not in_block:
+        found &= np.array([not a.broken for a in transcript.atoms], dtype=bool)
+    return np.asarray(found)
+
+
+def _base_weights(request: Request) -> NDArray[np.float64]:
+    """The weight that a flag gives each finished message, 1 without one, shape (n,)."""
+    base = np.ones(request.turn_start)
+    for i, flags in request.flags.by_message.items():
+        if flags.weight is not None and i < base.size:
+            base[i] = flags.weight
+    return base
 
 
 def _preset_likeness(request: Request, question: ContentEntry) -> NDArray[np.float64] | None:

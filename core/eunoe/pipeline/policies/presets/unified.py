@@ -30,29 +30,23 @@ from eunoe.pipeline.policies.presets.chat import (
     PresetChat,
     PresetPlan,
     embedded_cosine,
+    entity_mentions,
 )
 from eunoe.pipeline.policies.presets.lethe import (
-    LETHE_TOP,
     certify_candidates,
     lethe_candidates,
     likeness_of,
+    with_rank,
 )
 from eunoe.pipeline.policies.presets.lethe_walk import WALK_RARE, walk_graph
-from eunoe.pipeline.policies.presets.lethus import entity_mentions
 from eunoe.pipeline.policies.presets.spans import newest_turns
 from eunoe.stages.scoring.adjusting import share_within_turns, weigh_tool_flow
-from eunoe.stages.scoring.cues import CUE_HISTORY, CUE_RECALL
+from eunoe.stages.scoring.cues import CUE_HISTORY
 from eunoe.stages.scoring.lexical import okapi_column
 from eunoe.stages.scoring.profile import cues_of
 from eunoe.stages.selection.candidates import SelectionCandidates
 from eunoe.stages.selection.redundancy import estimate_beta_sparse
 from eunoe.stages.selection.selecting import Selection, select_items
-from eunoe.stages.structure.blend import (
-    blend_rank,
-    budget_pressure,
-    direct_share,
-    normal_entropy,
-)
 from eunoe.stages.structure.ghost import ghost_weights
 from eunoe.stages.structure.graph import MessageGraph
 from eunoe.stages.structure.pagerank import seed_weights
@@ -107,8 +101,7 @@ def direct_relevance(chat: PresetChat) -> FloatColumn:
     factor = UNIFIED_TOOL_PENALTY if chat.tool_penalty is None else chat.tool_penalty
     values = weigh_tool_flow(values * chat.base, chat.kinds, factor)
     age = chat.turns - 1 - chat.turn.astype(np.float64)
-    off = bool(chat.query.dates) or bool(cues_of(chat.query) & CUE_RECALL)
-    return _over_best(values * age_decay(age, off=off))
+    return _over_best(values * age_decay(age, off=chat.points_back))
 
 
 def _over_best(values: FloatColumn) -> FloatColumn:
@@ -120,9 +113,7 @@ def unified_relevance(chat: PresetChat, direct: FloatColumn) -> FloatColumn:
     """Direct relevance with what the walk, newer values and spans say, in (0, 1], shape (n,)."""
     graph = walk_graph(chat)
     rank = graph.rank(walk_starts(chat, graph, direct))[: chat.size]
-    entropy = normal_entropy(np.sort(rank)[::-1][:LETHE_TOP])
-    pressure = budget_pressure(chat.room, float(chat.cost[chat.open].sum()))
-    blended = blend_rank(direct, rank, direct_share(entropy, pressure))
+    blended = with_rank(chat, direct, rank)
     overtaken = superseded([stated_values(analysis.asked) for analysis in chat.analyses])
     history = bool(cues_of(chat.query) & CUE_HISTORY)
     return lift_spans(discount_superseded(blended, overtaken, history=history), chat.turn)
