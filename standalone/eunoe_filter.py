@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 223 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 d471fc95518f8f70b4a189428fb411788f971012970463eafa55b7da20496428
+# sources sha256 f7bbf15581fee3fe180aca536add20a351bb02fcfbe59509f58a59ffa9f3a690
 
 from __future__ import annotations
 
@@ -10315,10 +10315,14 @@ SUMMARY_WAIT = 60.0
 """Seconds for which a summarizer is left alone after a fault."""
 
 _SUMMARY_MOST_WRITING = 4
+"""Chats that are summed up at a time; others wait for their next request."""
 _SUMMARY_OVERHEAD_BYTES = 300
 _LEAST_RATIO = 0.02
+"""Tokens of a summary over those of its source, at least: no model is asked for less."""
 _LOOK_AGAIN = 5.0
+"""Seconds for which the store is not asked again for what it lacked."""
 _MOST_LOOKS = 1_024
+"""Keys of which that is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -10578,7 +10582,16 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Advisers:
-    """The models that were given; none by default."""
+    """The models that were given; none by default.
+
+    Attributes:
+        embedder: likeness of meaning.
+        labeller: worth of each message.
+        summaries: writes summaries of what a cut left out.
+        behind: whether requests have embeddings and summaries made once they are answered.
+        names: names in texts.
+        stances: whether texts contradict each other.
+    """
 
     embedder: HistoryEmbedder | None = None
     labeller: HistoryLabeller | None = None
@@ -10690,23 +10703,22 @@ def make_advisers(
     given = (embedder, labeller, summarizer, entity_extractor, stance_judge)
     if all(model is None for model in given):
         return NO_ADVISERS
+    wait = structure_timeout
     return Advisers(
-        HistoryEmbedder(
+        embedder=None
+        if embedder is None
+        else HistoryEmbedder(
             embedder, memory.vectors, in_request=embed_in_request, timeout=embed_timeout
-        )
-        if embedder is not None
-        else None,
-        HistoryLabeller(labeller, memory.labels, timeout=label_timeout)
-        if labeller is not None
-        else None,
-        SummaryDesk(summarizer, memory.summaries, store=summary_store)
-        if summarizer is not None
-        else None,
-        embed_behind,
-        names_desk(entity_extractor, memory, structure_timeout)
-        if entity_extractor is not None
-        else None,
-        stance_desk(stance_judge, memory, structure_timeout) if stance_judge is not None else None,
+        ),
+        labeller=None
+        if labeller is None
+        else HistoryLabeller(labeller, memory.labels, timeout=label_timeout),
+        summaries=None
+        if summarizer is None
+        else SummaryDesk(summarizer, memory.summaries, store=summary_store),
+        behind=embed_behind,
+        names=None if entity_extractor is None else names_desk(entity_extractor, memory, wait),
+        stances=None if stance_judge is None else stance_desk(stance_judge, memory, wait),
     )
 
 
@@ -10927,36 +10939,47 @@ def strip_flags(
             by_message={},
             warnings=(),
         )
+    readings, warnings = _allowed_readings(entries, flagged, settings)
     new_raws, new_entries = list(raws), list(entries)
-    stripped: set[int] = set()
-    readings: list[tuple[int, FlagReading]] = []
-    warnings: list[str] = []
-    for i in flagged:
-        reading = entries[i].reading
-        if reading is None:
-            continue
-        where = f"the {ordinal(i)} message"
-        warnings += [f"{where}: {p}" for p in reading.problems]
-        reading, locked = lock_flags(reading, settings.locked_flags)
-        warnings += [f"{where}: !{name} is locked by the operator" for name in locked]
-        readings.append((i, reading))
-        if not reading.problems:
-            length = len(entries[i].message.text) - len(reading.rest)
-            new_raws[i] = with_prefix_elided(raws[i], length)
-            new_entries[i] = memory.read_all([new_raws[i]])[0]
-            stripped.add(i)
-    current = _newest_question(entries)
-    spoken = [r for i, r in readings if current is None or i <= current]
-    if not readings or readings[-1][0] != current:
-        spoken.append(FlagReading())
+    stripped = frozenset(i for i, reading in readings.items() if not reading.problems)
+    for i in stripped:
+        length = len(entries[i].message.text) - len(readings[i].rest)
+        new_raws[i] = with_prefix_elided(raws[i], length)
+        new_entries[i] = memory.read_all([new_raws[i]])[0]
     return ReadFlags(
         raws=tuple(new_raws),
         entries=new_entries,
-        stripped=frozenset(stripped),
-        now=flags_in_force(spoken),
-        by_message={i: r.flags for i, r in readings},
+        stripped=stripped,
+        now=_flags_now(entries, readings),
+        by_message={i: reading.flags for i, reading in readings.items()},
         warnings=tuple(warnings),
     )
+
+
+def _allowed_readings(
+    entries: Sequence[ContentEntry], flagged: Sequence[int], settings: Settings
+) -> tuple[dict[int, FlagReading], list[str]]:
+    """What was read of the flagged messages, locked flags taken out, by place; and warnings."""
+    readings: dict[int, FlagReading] = {}
+    warnings: list[str] = []
+    for i in flagged:
+        read = entries[i].reading
+        if read is None:
+            continue
+        where = f"the {ordinal(i)} message"
+        warnings += [f"{where}: {problem}" for problem in read.problems]
+        readings[i], locked = lock_flags(read, settings.locked_flags)
+        warnings += [f"{where}: !{name} is locked by the operator" for name in locked]
+    return readings, warnings
+
+
+def _flags_now(entries: Sequence[ContentEntry], readings: Mapping[int, FlagReading]) -> Flags:
+    """The flags in force in the current turn; what stands behind its question does not count."""
+    current = _newest_question(entries)
+    spoken = [r for i, r in readings.items() if current is None or i <= current]
+    if max(readings, default=None) != current:
+        spoken.append(FlagReading())  # flags of an earlier turn are over
+    return flags_in_force(spoken)
 
 
 def _newest_question(entries: Sequence[ContentEntry]) -> int | None:
@@ -15288,6 +15311,7 @@ _CHATS_REMEMBERED = 512
 _MODELS_OF_A_CHAT = 4
 _PARTS_REMEMBERED = 1_000_000
 _LONGEST_PROMPT_KEPT = 32_768
+"""Characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15358,34 +15382,47 @@ def sent_list(
     if prompt:
         heads.append((PROMPT_ROLE, {"prompt": prompt}, prompt_tokens))
     front = [_fingerprint(value) for _, value, _ in heads]
+    front_tokens = [size for _, _, size in heads]
     known = [_fingerprint(message) for message in given]
     known_tokens = sizes[:]  # of sizes that are worked out when looked at, all at once
+    sent, tokens = _prints_and_tokens(placements, known, known_tokens)
     base = len(heads)
-    sent, tokens, origins = list(front), [size for _, _, size in heads], list(range(base))
-    roles = [role for role, _, _ in heads]
+    origins = [-1 if placed.index is None else base + placed.index for placed in placements]
+    roles = [str(placed.message.get("role") or "") for placed in placements]
+    return SentList(
+        given=array("q", [*front, *known]),
+        given_tokens=array("q", [*front_tokens, *known_tokens]),
+        sent=array("q", [*front, *sent]),
+        tokens=array("q", [*front_tokens, *tokens]),
+        origins=array("q", [*range(base), *origins]),
+        heads=base,
+        prompt=_prompt_text(prompt, placements),
+        roles=(*(role for role, _, _ in heads), *roles),
+    )
+
+
+def _prints_and_tokens(
+    placements: Sequence[Placement], known: Sequence[int], sizes: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Fingerprint and tokens of each message that is sent; new text has about four letters each."""
+    sent: list[int] = []
+    tokens: list[int] = []
     for placed in placements:
-        plain = placed.index is not None and not placed.changed
-        if placed.index is not None and plain:
+        if placed.index is not None and not placed.changed:
             sent.append(known[placed.index])
-            tokens.append(known_tokens[placed.index])
+            tokens.append(sizes[placed.index])
         else:
             sent.append(_fingerprint(placed.message))
             tokens.append(len(json_text(placed.message.get("content"))) // 4)
-        origins.append(-1 if placed.index is None else base + placed.index)
-        roles.append(str(placed.message.get("role") or ""))
+    return sent, tokens
+
+
+def _prompt_text(front: str, placements: Sequence[Placement]) -> str:
+    """The system prompt, the host's part of it in front; empty if it is too long to be kept."""
     first = placements[0].message if placements else {}
     content = first.get("content") if first.get("role") in SYSTEM_ROLES else ""
-    whole = prompt + (content if isinstance(content, str) else "")
-    return SentList(
-        given=array("q", [*front, *known]),
-        given_tokens=array("q", [*tokens[:base], *known_tokens]),
-        sent=array("q", sent),
-        tokens=array("q", tokens),
-        origins=array("q", origins),
-        heads=base,
-        prompt=whole if len(whole) <= _LONGEST_PROMPT_KEPT else "",
-        roles=tuple(roles),
-    )
+    whole = front + (content if isinstance(content, str) else "")
+    return whole if len(whole) <= _LONGEST_PROMPT_KEPT else ""
 
 
 def _fingerprint(raw: Mapping[str, Any]) -> int:
@@ -20058,13 +20095,27 @@ def discount_superseded(
 _LIFT_LOOK = 48
 """Messages of most relevance that are looked at."""
 _LIFT_SEEDS = 3
+"""Best messages from which a second hop starts."""
 _LIFT_RARE = 4
+"""Messages that hold a word or a name, at most, for it to tie two of them."""
 _LIFT_SHORT = 40
+"""Terms of a message, at most, that states one thing."""
 _LIFT_REPEATED = 0.05
+"""Share of its relevance that a repeated or overtaken message keeps."""
 _LIFT_PRONOUN = 8.0
+"""Factor on the odds of what names the one thing that a pronoun may stand for."""
 _LIFT_CHAIN = 16.0
+"""Factor on the odds of the second message of a chain."""
+_LIFT_CHAIN_CAP = 0.9
+"""Share of the first message's relevance that the second one gets at most."""
 _LIFT_MOST_OF_IT = 0.5
+"""Share of the question's weight that is most of it."""
 _LIFT_ALL_OF_IT = 0.9
+"""Share of the question's weight that is nearly all of it."""
+_LIFT_PART_OF_IT = 0.3, 0.95
+"""Shares of the question's weight: what holds less is no seed, what holds more lacks nothing."""
+_LIFT_READ_CHARACTERS = 2_000
+"""Of a message, from its beginning, in which numbers are looked for."""
 _LIFT_NOW = re.compile(
     r"\b(?:now|currently|current|latest|at the moment|these days|by now|jetzt|aktuell\w*|derzeit"
     r"|inzwischen|ahora|actual\w*|maintenant|agora|adesso|attual\w*|сейчас|теперь)\b"
@@ -20151,7 +20202,7 @@ def _newer_first(
         entry = transcript.entries[i]
         held = sorted(weights.keys() & set(entry.analysed().terms))
         thing = " ".join(held) if sum(weights[t] for t in held) >= least else ""
-        numbers = _LIFT_NUMBER.findall(entry.message.text[:2000])
+        numbers = _LIFT_NUMBER.findall(entry.message.text[:_LIFT_READ_CHARACTERS])
         short = entry.analysed().length <= _LIFT_SHORT
         stated.append({thing: " ".join(numbers)} if thing and numbers and short else {})
     overtaken = np.zeros(len(values), dtype=bool)
@@ -20269,11 +20320,12 @@ def _second_hop(
     if len(weights) < 2 or not best:
         return values
     seeds: dict[int, set[str]] = {}
+    least, most = _LIFT_PART_OF_IT
     for seed in best:
         analysis = transcript.entries[seed].analysed()
         held = {t for t in analysis.terms if t in weights}
         share = sum(weights[t] for t in sorted(held)) / total
-        if analysis.length <= _LIFT_SHORT and 0.3 <= share < 0.95:
+        if analysis.length <= _LIFT_SHORT and least <= share < most:
             seeds[seed] = held
     if not seeds:
         return values
@@ -20282,9 +20334,8 @@ def _second_hop(
     if names_of is not None:
         ties += _ties_by_names(transcript, seeds, names_of(list(seeds)), size)
     for seed, place in _chains(transcript, seeds, weights, ties):
-        lifted[place] = max(
-            lifted[place], min(0.9 * values[seed], _raised(values[place], _LIFT_CHAIN))
-        )
+        raised = min(_LIFT_CHAIN_CAP * values[seed], _raised(values[place], _LIFT_CHAIN))
+        lifted[place] = max(lifted[place], raised)
     return lifted
 
 

@@ -30,6 +30,7 @@ _CHATS_REMEMBERED = 512
 _MODELS_OF_A_CHAT = 4
 _PARTS_REMEMBERED = 1_000_000
 _LONGEST_PROMPT_KEPT = 32_768
+"""Characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,34 +101,47 @@ def sent_list(
     if prompt:
         heads.append((PROMPT_ROLE, {"prompt": prompt}, prompt_tokens))
     front = [_fingerprint(value) for _, value, _ in heads]
+    front_tokens = [size for _, _, size in heads]
     known = [_fingerprint(message) for message in given]
     known_tokens = sizes[:]  # of sizes that are worked out when looked at, all at once
+    sent, tokens = _prints_and_tokens(placements, known, known_tokens)
     base = len(heads)
-    sent, tokens, origins = list(front), [size for _, _, size in heads], list(range(base))
-    roles = [role for role, _, _ in heads]
+    origins = [-1 if placed.index is None else base + placed.index for placed in placements]
+    roles = [str(placed.message.get("role") or "") for placed in placements]
+    return SentList(
+        given=array("q", [*front, *known]),
+        given_tokens=array("q", [*front_tokens, *known_tokens]),
+        sent=array("q", [*front, *sent]),
+        tokens=array("q", [*front_tokens, *tokens]),
+        origins=array("q", [*range(base), *origins]),
+        heads=base,
+        prompt=_prompt_text(prompt, placements),
+        roles=(*(role for role, _, _ in heads), *roles),
+    )
+
+
+def _prints_and_tokens(
+    placements: Sequence[Placement], known: Sequence[int], sizes: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Fingerprint and tokens of each message that is sent; new text has about four letters each."""
+    sent: list[int] = []
+    tokens: list[int] = []
     for placed in placements:
-        plain = placed.index is not None and not placed.changed
-        if placed.index is not None and plain:
+        if placed.index is not None and not placed.changed:
             sent.append(known[placed.index])
-            tokens.append(known_tokens[placed.index])
+            tokens.append(sizes[placed.index])
         else:
             sent.append(_fingerprint(placed.message))
             tokens.append(len(json_text(placed.message.get("content"))) // 4)
-        origins.append(-1 if placed.index is None else base + placed.index)
-        roles.append(str(placed.message.get("role") or ""))
+    return sent, tokens
+
+
+def _prompt_text(front: str, placements: Sequence[Placement]) -> str:
+    """The system prompt, the host's part of it in front; empty if it is too long to be kept."""
     first = placements[0].message if placements else {}
     content = first.get("content") if first.get("role") in SYSTEM_ROLES else ""
-    whole = prompt + (content if isinstance(content, str) else "")
-    return SentList(
-        given=array("q", [*front, *known]),
-        given_tokens=array("q", [*tokens[:base], *known_tokens]),
-        sent=array("q", sent),
-        tokens=array("q", tokens),
-        origins=array("q", origins),
-        heads=base,
-        prompt=whole if len(whole) <= _LONGEST_PROMPT_KEPT else "",
-        roles=tuple(roles),
-    )
+    whole = front + (content if isinstance(content, str) else "")
+    return whole if len(whole) <= _LONGEST_PROMPT_KEPT else ""
 
 
 def _fingerprint(raw: Mapping[str, Any]) -> int:

@@ -51,7 +51,16 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Advisers:
-    """The models that were given; none by default."""
+    """The models that were given; none by default.
+
+    Attributes:
+        embedder: likeness of meaning.
+        labeller: worth of each message.
+        summaries: writes summaries of what a cut left out.
+        behind: whether requests have embeddings and summaries made once they are answered.
+        names: names in texts.
+        stances: whether texts contradict each other.
+    """
 
     embedder: HistoryEmbedder | None = None
     labeller: HistoryLabeller | None = None
@@ -163,21 +172,20 @@ def make_advisers(
     given = (embedder, labeller, summarizer, entity_extractor, stance_judge)
     if all(model is None for model in given):
         return NO_ADVISERS
+    wait = structure_timeout
     return Advisers(
-        HistoryEmbedder(
+        embedder=None
+        if embedder is None
+        else HistoryEmbedder(
             embedder, memory.vectors, in_request=embed_in_request, timeout=embed_timeout
-        )
-        if embedder is not None
-        else None,
-        HistoryLabeller(labeller, memory.labels, timeout=label_timeout)
-        if labeller is not None
-        else None,
-        SummaryDesk(summarizer, memory.summaries, store=summary_store)
-        if summarizer is not None
-        else None,
-        embed_behind,
-        names_desk(entity_extractor, memory, structure_timeout)
-        if entity_extractor is not None
-        else None,
-        stance_desk(stance_judge, memory, structure_timeout) if stance_judge is not None else None,
+        ),
+        labeller=None
+        if labeller is None
+        else HistoryLabeller(labeller, memory.labels, timeout=label_timeout),
+        summaries=None
+        if summarizer is None
+        else SummaryDesk(summarizer, memory.summaries, store=summary_store),
+        behind=embed_behind,
+        names=None if entity_extractor is None else names_desk(entity_extractor, memory, wait),
+        stances=None if stance_judge is None else stance_desk(stance_judge, memory, wait),
     )

@@ -50,36 +50,47 @@ def strip_flags(
             by_message={},
             warnings=(),
         )
+    readings, warnings = _allowed_readings(entries, flagged, settings)
     new_raws, new_entries = list(raws), list(entries)
-    stripped: set[int] = set()
-    readings: list[tuple[int, FlagReading]] = []
-    warnings: list[str] = []
-    for i in flagged:
-        reading = entries[i].reading
-        if reading is None:
-            continue
-        where = f"the {ordinal(i)} message"
-        warnings += [f"{where}: {p}" for p in reading.problems]
-        reading, locked = lock_flags(reading, settings.locked_flags)
-        warnings += [f"{where}: !{name} is locked by the operator" for name in locked]
-        readings.append((i, reading))
-        if not reading.problems:
-            length = len(entries[i].message.text) - len(reading.rest)
-            new_raws[i] = with_prefix_elided(raws[i], length)
-            new_entries[i] = memory.read_all([new_raws[i]])[0]
-            stripped.add(i)
-    current = _newest_question(entries)
-    spoken = [r for i, r in readings if current is None or i <= current]
-    if not readings or readings[-1][0] != current:
-        spoken.append(FlagReading())
+    stripped = frozenset(i for i, reading in readings.items() if not reading.problems)
+    for i in stripped:
+        length = len(entries[i].message.text) - len(readings[i].rest)
+        new_raws[i] = with_prefix_elided(raws[i], length)
+        new_entries[i] = memory.read_all([new_raws[i]])[0]
     return ReadFlags(
         raws=tuple(new_raws),
         entries=new_entries,
-        stripped=frozenset(stripped),
-        now=flags_in_force(spoken),
-        by_message={i: r.flags for i, r in readings},
+        stripped=stripped,
+        now=_flags_now(entries, readings),
+        by_message={i: reading.flags for i, reading in readings.items()},
         warnings=tuple(warnings),
     )
+
+
+def _allowed_readings(
+    entries: Sequence[ContentEntry], flagged: Sequence[int], settings: Settings
+) -> tuple[dict[int, FlagReading], list[str]]:
+    """What was read of the flagged messages, locked flags taken out, by place; and warnings."""
+    readings: dict[int, FlagReading] = {}
+    warnings: list[str] = []
+    for i in flagged:
+        read = entries[i].reading
+        if read is None:
+            continue
+        where = f"the {ordinal(i)} message"
+        warnings += [f"{where}: {problem}" for problem in read.problems]
+        readings[i], locked = lock_flags(read, settings.locked_flags)
+        warnings += [f"{where}: !{name} is locked by the operator" for name in locked]
+    return readings, warnings
+
+
+def _flags_now(entries: Sequence[ContentEntry], readings: Mapping[int, FlagReading]) -> Flags:
+    """The flags in force in the current turn; what stands behind its question does not count."""
+    current = _newest_question(entries)
+    spoken = [r for i, r in readings.items() if current is None or i <= current]
+    if max(readings, default=None) != current:
+        spoken.append(FlagReading())  # flags of an earlier turn are over
+    return flags_in_force(spoken)
 
 
 def _newest_question(entries: Sequence[ContentEntry]) -> int | None:

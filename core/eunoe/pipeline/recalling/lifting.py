@@ -27,13 +27,27 @@ from eunoe.stages.structure.supersede import discount_superseded, superseded
 _LIFT_LOOK = 48
 """Messages of most relevance that are looked at."""
 _LIFT_SEEDS = 3
+"""Best messages from which a second hop starts."""
 _LIFT_RARE = 4
+"""Messages that hold a word or a name, at most, for it to tie two of them."""
 _LIFT_SHORT = 40
+"""Terms of a message, at most, that states one thing."""
 _LIFT_REPEATED = 0.05
+"""Share of its relevance that a repeated or overtaken message keeps."""
 _LIFT_PRONOUN = 8.0
+"""Factor on the odds of what names the one thing that a pronoun may stand for."""
 _LIFT_CHAIN = 16.0
+"""Factor on the odds of the second message of a chain."""
+_LIFT_CHAIN_CAP = 0.9
+"""Share of the first message's relevance that the second one gets at most."""
 _LIFT_MOST_OF_IT = 0.5
+"""Share of the question's weight that is most of it."""
 _LIFT_ALL_OF_IT = 0.9
+"""Share of the question's weight that is nearly all of it."""
+_LIFT_PART_OF_IT = 0.3, 0.95
+"""Shares of the question's weight: what holds less is no seed, what holds more lacks nothing."""
+_LIFT_READ_CHARACTERS = 2_000
+"""Of a message, from its beginning, in which numbers are looked for."""
 _LIFT_NOW = re.compile(
     r"\b(?:now|currently|current|latest|at the moment|these days|by now|jetzt|aktuell\w*|derzeit"
     r"|inzwischen|ahora|actual\w*|maintenant|agora|adesso|attual\w*|сейчас|теперь)\b"
@@ -120,7 +134,7 @@ def _newer_first(
         entry = transcript.entries[i]
         held = sorted(weights.keys() & set(entry.analysed().terms))
         thing = " ".join(held) if sum(weights[t] for t in held) >= least else ""
-        numbers = _LIFT_NUMBER.findall(entry.message.text[:2000])
+        numbers = _LIFT_NUMBER.findall(entry.message.text[:_LIFT_READ_CHARACTERS])
         short = entry.analysed().length <= _LIFT_SHORT
         stated.append({thing: " ".join(numbers)} if thing and numbers and short else {})
     overtaken = np.zeros(len(values), dtype=bool)
@@ -238,11 +252,12 @@ def _second_hop(
     if len(weights) < 2 or not best:
         return values
     seeds: dict[int, set[str]] = {}
+    least, most = _LIFT_PART_OF_IT
     for seed in best:
         analysis = transcript.entries[seed].analysed()
         held = {t for t in analysis.terms if t in weights}
         share = sum(weights[t] for t in sorted(held)) / total
-        if analysis.length <= _LIFT_SHORT and 0.3 <= share < 0.95:
+        if analysis.length <= _LIFT_SHORT and least <= share < most:
             seeds[seed] = held
     if not seeds:
         return values
@@ -251,9 +266,8 @@ def _second_hop(
     if names_of is not None:
         ties += _ties_by_names(transcript, seeds, names_of(list(seeds)), size)
     for seed, place in _chains(transcript, seeds, weights, ties):
-        lifted[place] = max(
-            lifted[place], min(0.9 * values[seed], _raised(values[place], _LIFT_CHAIN))
-        )
+        raised = min(_LIFT_CHAIN_CAP * values[seed], _raised(values[place], _LIFT_CHAIN))
+        lifted[place] = max(lifted[place], raised)
     return lifted
 
 

@@ -30,10 +30,14 @@ SUMMARY_WAIT = 60.0
 """Seconds for which a summarizer is left alone after a fault."""
 
 _SUMMARY_MOST_WRITING = 4
+"""Chats that are summed up at a time; others wait for their next request."""
 _SUMMARY_OVERHEAD_BYTES = 300
 _LEAST_RATIO = 0.02
+"""Tokens of a summary over those of its source, at least: no model is asked for less."""
 _LOOK_AGAIN = 5.0
+"""Seconds for which the store is not asked again for what it lacked."""
 _MOST_LOOKS = 1_024
+"""Keys of which that is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
