@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 223 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 f7bbf15581fee3fe180aca536add20a351bb02fcfbe59509f58a59ffa9f3a690
+# Made of 225 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 7ec0ada8a8cdbc9950fc6dfcd39c3ff24bf56aa27aec0ebdff9d0eda05194579
 
 from __future__ import annotations
 
@@ -11740,6 +11740,213 @@ def split_lines(text: str) -> list[str]:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.boilerplate: What messages of one writer repeat line by line: templates of a program, prompts of a shell.
+
+MOST_LINES = 2000
+"""Lines of a text beyond which it is not looked through."""
+
+
+def without_boilerplate(text: str, before: Sequence[str]) -> str:
+    """The text without the lines of several words that stand in each of the texts before it, too.
+
+    Args:
+        text: of the message in question.
+        before: texts of the same writer before it; one alone makes no habit.
+
+    Returns:
+        What is left; the text itself if that would be nothing but white space. O(characters).
+    """
+    lines = text.split("\n")
+    if len(before) < 2 or not 1 < len(lines) <= MOST_LINES:
+        return text
+    habits = set.intersection(*map(_lines_of_words, before))
+    rest = [line for line in lines if line.strip() not in habits]
+    return "\n".join(rest) if any(map(str.strip, rest)) else text
+
+
+def _lines_of_words(text: str) -> set[str]:
+    return {line for line in map(str.strip, text.split("\n")) if " " in line}
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.elliptical: Questions that say nothing of their own: "When exactly?", "Warum?", "Tell me more".
+
+ELLIPTICAL_WORDS = 8
+"""Words of such a question at most."""
+
+# Words that name no matter, beside the stop words of the language.
+_ELLIPTICAL_ANY: dict[str, str] = {
+    "en": (
+        "much many long far old often big exactly precisely exact sure really actually "
+        "certain mean again else further one ones tell say give happened then about anything "
+        "anyone anywhere come since says take took"
+    ),
+    "de": (
+        "viel viele lange weit alt oft gross genau sicher wirklich echt denn nochmal wieder "
+        "sonst noch meinst meinen heisst sag sagen erzahl dazu davon daruber eigentlich "
+        "passiert wieso weshalb wieviel wohin woher und mal da war ist das es"
+    ),
+    "fr": (
+        "exactement precisement vraiment sur sure encore dire veut combien alors autre dis "
+        "parle en plus"
+    ),
+    "es": (
+        "exactamente precisamente seguro segura verdad otra vez decir quieres cuanto cuanta "
+        "cuantos cuantas entonces exacto quienes cuales dime cuentame por"
+    ),
+    "it": (
+        "esattamente precisamente davvero sicuro sicura ancora altro intendi quanto quanta "
+        "quanti allora dimmi perche quale quali dove quando chi come"
+    ),
+    "pt": (
+        "exatamente precisamente certeza serio mesmo outra vez dizer quer quanto quanta "
+        "quantos entao diga quem onde qual quais por"
+    ),
+    "nl": (
+        "precies zeker echt nog bedoel bedoelt veel lang ver oud vaak hoeveel dan waar "
+        "wanneer waarom hoe wie wat welke vertel"
+    ),
+    "sv": (
+        "exakt precis saker verkligen igen mycket manga lange vem vad var nar hur varfor "
+        "vilken vilket vilka och det den ar jag du menar beratta da om"
+    ),
+    "da": (
+        "praecist praecis sikker virkelig igen meget mange laenge hvem hvad hvor hvornar "
+        "hvordan hvorfor hvilken hvilket hvilke og det den er du mener fortael sa om hva nar "
+        "noyaktig"
+    ),
+    "pl": (
+        "dokladnie naprawde pewny pewna pewno jeszcze znaczy kto co gdzie kiedy dlaczego "
+        "czemu jak ile czy ktory ktora ktore jaki jaka jakie a i to jest bylo na o tym "
+        "powiedz"
+    ),
+    "cs": (
+        "presne opravdu urcite jeste znamena kdo co kde kdy proc jak kolik ktery ktera ktere "
+        "jaky a to je bylo o tom rekni"
+    ),
+    "tr": (
+        "tam olarak gercekten emin misin kim ne nerede zaman neden nicin nasil kac hangi peki "
+        "bu o ya baska soyle"
+    ),
+    "ru": (
+        "точно именно правда уверен уверена еще сколько зачем почему когда где кто что как "
+        "какой какая какое какие а и это было расскажи скажи"
+    ),
+    "uk": (
+        "точно саме справді ще скільки навіщо чому коли де хто що як який яка яке які а і це "
+        "було розкажи скажи"
+    ),
+    "ar": "بالضبط لماذا متي اين كيف كم من ماذا حقا و هو هي ذلك هذا",
+    "he": "בדיוק למה מתי איפה איך כמה מי מה באמת זה ו",
+}
+# Words that wish for more of the matter at hand, with a question mark or without.
+_ELLIPTICAL_MORE: dict[str, str] = {
+    "en": (
+        "more detail details detailed elaborate explain example examples expand clarify specific"
+    ),
+    "de": (
+        "mehr details einzelheiten naher genauer erklar erklare erlautere beispiel ausfuhrlicher"
+    ),
+    "fr": "details detail explique expliquer exemple precise precisions davantage plus",
+    "es": "mas detalles detalle explica explicame ejemplo",
+    "it": "piu dettagli dettaglio spiega spiegami esempio",
+    "pt": "mais detalhes detalhe explica explique exemplo",
+    "nl": "meer details detail uitleg uitleggen voorbeeld",
+    "sv": "mer detaljer forklara exempel",
+    "da": "mere mer detaljer forklar eksempel",
+    "pl": "wiecej szczegoly szczegolow wyjasnij przyklad",
+    "cs": "vice podrobnosti vysvetli priklad",
+    "tr": "daha fazla ayrinti detay acikla ornek",
+    "ru": "больше подробнее подробности объясни поясни пример",
+    "uk": "більше докладніше подробиці поясни приклад",
+    "ar": "المزيد تفاصيل اشرح مثال",
+    "he": "עוד פרטים הסבר דוגמה",
+}
+_ELLIPTICAL_WISHES = {
+    language: frozenset(map(fold_text, words.split()))
+    for language, words in _ELLIPTICAL_MORE.items()
+}
+_ELLIPTICAL_EMPTY = {
+    language: frozenset(map(fold_text, words.split()))
+    | _ELLIPTICAL_WISHES[language]
+    | WORD_STOP_OF.get(language, frozenset())
+    for language, words in _ELLIPTICAL_ANY.items()
+}
+_ELLIPTICAL_SCRIPT = re.compile(
+    "(?:那么?|所以|具体|到底|究竟|是)*(?:为什么|為什麼|为何|怎么会?|怎么样|什么时候|什麼時候|何时|几点|几号"
+    "|多少钱?|多久|多大|多远|几个|在?哪里?|在?哪儿|谁|誰|什么意思|真的|确定|你?确定|还有|还有别的|然后|具体)"
+    "[呢吗嗎么啊的了]*|(?:请|能|可以)?(?:再|更)?(?:详细|具体)(?:一?点|些)?(?:说说|说明|解释|讲讲)?(?:一下|吗)?"
+    "|(?:请|能|可以)?(?:解释|举个?例子?|多说)(?:一?点|一下|说明)?吗?"
+    "|(?:それ|で|じゃあ)?[はって、]*(?:なぜ|何故|どうして|なんで|いつ|どこ|誰|だれ|いくら|いくつ|何時|本当"
+    "|ほんと|具体的に|正確に)(?:は|に|で|が|なの|です|ですか|ますか|か|の)*"
+    "|(?:もっと|もう少し)?(?:詳しく|くわしく|説明して|例を挙げて|例えば)(?:は|教えて|お願い|ください|話して|します|して)*"
+    "|(?:그럼|그건|정확히|대체)?\\s*(?:왜|언제|어디|어디서|누가|누구|얼마|얼마나|몇\\s?시|정말|진짜|확실)"
+    "(?:요|예요|이에요|인가요|해요?|입니까|였어요?|야)*|(?:좀\\s?)?더\\s?(?:자세히|자세하게)?"
+    "\\s?(?:말해|설명해|알려)?\\s?(?:줘|주세요|줄래)?(?:요)?|(?:예를\\s?들면|설명해\\s?줘|설명해\\s?주세요)"
+    "|ทำไม|เมื่อไ(?:ห)?ร่?|ที่ไหน|ใคร|เท่าไ(?:ห)?ร่?|จริงหรือ|ขอรายละเอียด(?:เพิ่มเติม)?"
+)
+_ELLIPTICAL_SIGNS = re.compile(r"[\s\W]+\Z|\A[\s\W]+")
+
+
+def is_elliptical(query: TextAnalysis) -> bool:
+    """Whether a short message asks, or wishes for more, and names nothing that it is about.
+
+    All of its words are stop words, question words, or such as go with any matter, of one language.
+
+    Args:
+        query: The message; O(its words), and nothing is looked at in a longer one.
+    """
+    if not 0 < query.words <= ELLIPTICAL_WORDS or len(query.body) > 12 * ELLIPTICAL_WORDS:
+        return False
+    words = {fold_text(word) for word in split_words(query.body)}
+    for language, empty in _ELLIPTICAL_EMPTY.items():
+        if words <= empty:
+            return query.asks or not words.isdisjoint(_ELLIPTICAL_WISHES[language])
+    return _ELLIPTICAL_SCRIPT.fullmatch(_ELLIPTICAL_SIGNS.sub("", query.body)) is not None
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.chat.meant: What the question of a turn is after, whatever it repeats and whatever it leaves unsaid.
+
+_HABIT_TURNS = 2
+"""Turns in a row that must hold a line for it to be a habit."""
+_MEANT_TURNS = 4
+"""Turns before this one among which the question is looked for that it leaves unsaid."""
+
+
+def place_of_meant(transcript: Transcript, entries: Sequence[ContentEntry], asked: int) -> int:
+    """Place of the message that says what a question is after.
+
+    That is the question itself, or the one that "When exactly?" and "Why?" go on from: what it
+    needed is needed again.
+
+    Args:
+        transcript: the finished turns.
+        entries: of the whole list.
+        asked: place of the question.
+    """
+    if not is_elliptical(entries[asked].analysed()):
+        return asked
+    for turn in transcript.turns.view()[: -_MEANT_TURNS - 1 : -1].tolist():
+        if entries[turn].message.role == "user" and not is_elliptical(entries[turn].analysed()):
+            return int(turn)
+    return asked
+
+
+def without_habits(transcript: Transcript, asked: ContentEntry) -> TextAnalysis:
+    """The analysis of a question, less the lines that users repeat in every turn."""
+    text = asked.message.text
+    if "\n" not in text:
+        return asked.analysed()
+    openings = transcript.turns.view()[-_HABIT_TURNS:]
+    before = [transcript.messages[int(i)] for i in openings]
+    rest = without_boilerplate(text, [m.text for m in before if m.role == "user"])
+    if len(rest) == len(text):
+        return asked.analysed()
+    return analyse_text(rest, role=asked.message.role, name=asked.message.name)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.scorers: Scoring strategies behind one protocol: every one gives relevance in [0, 1] per message.
 
 SCORER_KEYWORD_FLOOR = 0.1
@@ -12952,35 +13159,6 @@ OWN_STRATEGIES = Strategies()
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.boilerplate: What messages of one writer repeat line by line: templates of a program, prompts of a shell.
-
-MOST_LINES = 2000
-"""Lines of a text beyond which it is not looked through."""
-
-
-def without_boilerplate(text: str, before: Sequence[str]) -> str:
-    """The text without the lines of several words that stand in each of the texts before it, too.
-
-    Args:
-        text: of the message in question.
-        before: texts of the same writer before it; one alone makes no habit.
-
-    Returns:
-        What is left; the text itself if that would be nothing but white space. O(characters).
-    """
-    lines = text.split("\n")
-    if len(before) < 2 or not 1 < len(lines) <= MOST_LINES:
-        return text
-    habits = set.intersection(*map(_lines_of_words, before))
-    rest = [line for line in lines if line.strip() not in habits]
-    return "\n".join(rest) if any(map(str.strip, rest)) else text
-
-
-def _lines_of_words(text: str) -> set[str]:
-    return {line for line in map(str.strip, text.split("\n")) if " " in line}
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.gate: The recall gate: does the window in view lack what the question needs?
 
 GATE_FLOOR = 0.05
@@ -13310,10 +13488,6 @@ def price_relevance(
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.request: One request, read and counted: what every policy starts from.
 
-_HABIT_TURNS = 2
-"""Turns in a row that must hold a line for it to be a habit."""
-
-
 @dataclass(kw_only=True)
 class Request:
     """A request ready for a policy.
@@ -13381,11 +13555,21 @@ class Request:
         """What the current turn asks for: its question, less what users repeat in every turn."""
         if self.question is None:
             return None
-        asked = self.entries[self.question]
-        rest = self._without_habits(asked.message.text)
-        if len(rest) == len(asked.message.text):
-            return asked.analysed()
-        return analyse_text(rest, role=asked.message.role, name=asked.message.name)
+        return without_habits(self.transcript, self.entries[self.question])
+
+    @cached_property
+    def meant(self) -> int | None:
+        """Place of the question, or of the one before it that it leaves unsaid; None for none."""
+        if self.question is None:
+            return None
+        return place_of_meant(self.transcript, self.entries, self.question)
+
+    @property
+    def meant_query(self) -> TextAnalysis | None:
+        """What is looked for: the question, or the one before it that it leaves unsaid."""
+        if self.meant is None or self.meant == self.question:
+            return self.query
+        return self.entries[self.meant].analysed()
 
     @property
     def from_template(self) -> bool:
@@ -13393,13 +13577,6 @@ class Request:
         return self.question is not None and (
             self.query is not self.entries[self.question].analysed()
         )
-
-    def _without_habits(self, text: str) -> str:
-        if "\n" not in text:
-            return text
-        openings = self.transcript.turns.view()[-_HABIT_TURNS:]
-        before = [self.messages[int(i)] for i in openings]
-        return without_boilerplate(text, [m.text for m in before if m.role == "user"])
 
     @property
     def namer(self) -> NamesOf | None:
@@ -20484,10 +20661,10 @@ class Choice:
 def score_history(request: Request) -> Scored:
     """Relevance of the finished turns to the current question; zeros if there is no question."""
     size = request.turn_start
-    query = request.query
-    if request.question is None or query is None or not size:
+    query = request.meant_query
+    if request.meant is None or query is None or not size:
         return Scored(np.zeros(size))
-    question = request.entries[request.question]
+    question = request.entries[request.meant]
     index = request.transcript.indexed(request.expired)
     advice = request.advisers.ask(request.transcript, question, request.expired, request.chat)
     request.notes.extend(advice.warnings)
@@ -23466,7 +23643,7 @@ def need_of_recall(
     wish = request.flags.now.recall
     if wish is None and request.settings.recall != "auto":
         wish = request.settings.recall == "always"
-    query = request.query
+    query = request.meant_query
     if wish is False or query is None:
         return RecallNeed("none", "recall is off for this turn")
     may_need = unasked or may_open(query, templated=request.from_template)
@@ -23475,13 +23652,14 @@ def need_of_recall(
     scored = score_history(request)
     if wish or scored.answer is None:
         return RecallNeed("deep" if wish else "none", "recall was asked for", scored)
+    goes_on = request.meant != request.question
     coverage = window_coverage(
         request.transcript.indexed(request.expired),
         query,
         start,
-        upto=request.turn_start,
-        relevance=scored.answer,
-        values=scored.values,
+        upto=request.meant if goes_on else request.turn_start,  # what it goes on from has its words
+        relevance=None if goes_on else scored.answer,
+        values=None if goes_on else scored.values,
         carried=carried,
     )
     shut = not coverage.open or (carried and not coverage.sure)

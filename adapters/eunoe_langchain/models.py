@@ -116,100 +116,58 @@ def _answers_of(model: BaseChatModel) -> Callable[[str, str], str]:
     return answer
 
 
-def as_embedder(value: Any) -> Embedder | None:
-    """An embedder from LangChain's ``Embeddings`` or from one of the core's kind.
+@dataclass(frozen=True, slots=True)
+class ModelField:
+    """What a field of the optimizer takes for a model.
 
-    The same object gives the same embedder as long as it lives.
-
-    Raises:
-        SettingsError: it is neither.
+    Attributes:
+        method: that an object of the core's kind has, beside a name.
+        allowed: for people.
+        hosts: LangChain's class, and what makes the core's kind of it; None where it has none.
     """
-    if isinstance(value, Embeddings):
-        made: Embedder = _wrap(value, LangChainEmbedder)
-        return made
-    if value is not None and not _has(value, "embed", "name"):
-        allowed = "LangChain Embeddings, or an object with embed(texts), name and dimension"
-        raise SettingsError("embedder", type(value).__name__, allowed)
-    found: Embedder | None = value
-    return found
+
+    method: str
+    allowed: str
+    hosts: tuple[type, Callable[[Any], Any]] | None = None
 
 
-def as_labeller(value: Any) -> Labeller | None:
-    """A labeller from a chat model or from one of the core's kind.
-
-    Raises:
-        SettingsError: it is neither.
-    """
-    if isinstance(value, BaseChatModel):
-        made: Labeller = _wrap(value, ChatModelLabeller)
-        return made
-    if value is not None and not _has(value, "label", "name"):
-        allowed = "a chat model, or an object with label(question, messages) and name"
-        raise SettingsError("labeller", type(value).__name__, allowed)
-    found: Labeller | None = value
-    return found
-
-
-def as_summarizer(value: Any) -> Summarizer | None:
-    """A summarizer from a chat model or from one of the core's kind.
-
-    Raises:
-        SettingsError: it is neither.
-    """
-    if isinstance(value, BaseChatModel):
-        made: Summarizer = _wrap(value, ChatModelSummarizer)
-        return made
-    if value is not None and not _has(value, "summarize", "name"):
-        allowed = "a chat model, or an object with summarize(messages, ...) and name"
-        raise SettingsError("summarizer", type(value).__name__, allowed)
-    found: Summarizer | None = value
-    return found
-
-
-def as_extractor(value: Any) -> EntityExtractor | None:
-    """An entity extractor of the core's kind.
-
-    Raises:
-        SettingsError: it is none.
-    """
-    if value is not None and not _has(value, "extract", "name"):
-        allowed = "an object with extract(texts) and name"
-        raise SettingsError("entity_extractor", type(value).__name__, allowed)
-    found: EntityExtractor | None = value
-    return found
-
-
-def as_judge(value: Any) -> StanceJudge | None:
-    """A judge of stance of the core's kind.
-
-    Raises:
-        SettingsError: it is none.
-    """
-    if value is not None and not _has(value, "judge", "name"):
-        allowed = "an object with judge(pairs) and name"
-        raise SettingsError("stance_judge", type(value).__name__, allowed)
-    found: StanceJudge | None = value
-    return found
-
-
-_READERS: dict[str, Callable[[Any], object]] = {
-    "embedder": as_embedder,
-    "labeller": as_labeller,
-    "summarizer": as_summarizer,
-    "entity_extractor": as_extractor,
-    "stance_judge": as_judge,
+_MODELS = {
+    "embedder": ModelField(
+        "embed",
+        "LangChain Embeddings, or an object with embed(texts), name and dimension",
+        (Embeddings, LangChainEmbedder),
+    ),
+    "labeller": ModelField(
+        "label",
+        "a chat model, or an object with label(question, messages) and name",
+        (BaseChatModel, ChatModelLabeller),
+    ),
+    "summarizer": ModelField(
+        "summarize",
+        "a chat model, or an object with summarize(messages, ...) and name",
+        (BaseChatModel, ChatModelSummarizer),
+    ),
+    "entity_extractor": ModelField("extract", "an object with extract(texts) and name"),
+    "stance_judge": ModelField("judge", "an object with judge(pairs) and name"),
 }
-MODEL_FIELDS = tuple(_READERS)
+MODEL_FIELDS = tuple(_MODELS)
 """Fields of the optimizer that take a model."""
 
 
-def check_model(name: str, value: Any) -> None:
-    """Refuse what is no model for one of ``MODEL_FIELDS``.
+def read_model(name: str, value: Any) -> Any:
+    """A model for one of ``MODEL_FIELDS`` as the core asks for it; None stays None.
+
+    The same object gives the same model as long as it lives.
 
     Raises:
-        SettingsError: it is refused.
+        SettingsError: it is none for this field.
     """
-    _READERS[name](value)
+    field = _MODELS[name]
+    if field.hosts is not None and isinstance(value, field.hosts[0]):
+        return _wrap(value, field.hosts[1])
+    if value is not None and not _has(value, field.method, "name"):
+        raise SettingsError(name, type(value).__name__, field.allowed)
+    return value
 
 
 def models_of(optimizer: Any) -> PlanModels:
@@ -219,16 +177,12 @@ def models_of(optimizer: Any) -> PlanModels:
         optimizer: has the fields of ``PlanModels``; those it was given, checked already.
     """
     return PlanModels(
-        embedder=as_embedder(optimizer.embedder),
         embed_in_request=optimizer.embed_in_request,
         embed_timeout=optimizer.embed_timeout,
-        labeller=as_labeller(optimizer.labeller),
         label_timeout=optimizer.label_timeout if optimizer.labeller is not None else None,
-        summarizer=as_summarizer(optimizer.summarizer),
         summary_store=optimizer.summary_store,
-        entity_extractor=as_extractor(optimizer.entity_extractor),
-        stance_judge=as_judge(optimizer.stance_judge),
         structure_timeout=optimizer.structure_timeout,
+        **{name: read_model(name, getattr(optimizer, name)) for name in MODEL_FIELDS},
     )
 
 

@@ -30,7 +30,7 @@ from eunoe_langchain.counters import check_counter
 from eunoe_langchain.graph_state import PreModelHook
 from eunoe_langchain.inputs import to_messages
 from eunoe_langchain.knobs import check_settings
-from eunoe_langchain.models import MODEL_FIELDS, check_model, models_of
+from eunoe_langchain.models import MODEL_FIELDS, models_of, read_model
 from eunoe_langchain.planning import (
     OnOverflow,
     PlanOptions,
@@ -126,7 +126,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     def _check(cls, value: Any, info: Any) -> Any:
         name = info.field_name
         if name in MODEL_FIELDS:
-            check_model(name, value)
+            read_model(name, value)
         elif name == "token_counter":
             check_counter(value)
         elif name == "observer":
