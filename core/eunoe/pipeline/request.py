@@ -26,7 +26,7 @@ from eunoe.pipeline.advisers.structuring import (
 from eunoe.pipeline.chat.call_ids import note_call_ids, note_unpaired
 from eunoe.pipeline.chat.flag_reading import ReadFlags
 from eunoe.pipeline.chat.line_counts import by_lines
-from eunoe.pipeline.chat.meant import place_of_meant, without_habits
+from eunoe.pipeline.chat.meant import meant_together, place_of_meant, without_habits
 from eunoe.pipeline.chat.memory import ContentEntry, ContentMemory, count_entries
 from eunoe.pipeline.chat.transcript import Transcript, chat_timeline
 from eunoe.pipeline.strategies import OWN_STRATEGIES, Strategies
@@ -109,17 +109,17 @@ class Request:
 
     @cached_property
     def meant(self) -> int | None:
-        """Place of the question, or of the one before it that it leaves unsaid; None for none."""
+        """Place of the question, or of the one before that it goes on from; None for none."""
         if self.question is None:
             return None
         return place_of_meant(self.transcript, self.entries, self.question)
 
-    @property
+    @cached_property
     def meant_query(self) -> TextAnalysis | None:
-        """What is looked for: the question, or the one before it that it leaves unsaid."""
-        if self.meant is None or self.meant == self.question:
+        """What is looked for: the question, with the one before it that it goes on from."""
+        if self.question is None or self.meant is None or self.meant == self.question:
             return self.query
-        return self.entries[self.meant].analysed()
+        return meant_together(self.entries[self.meant], self.entries[self.question])
 
     @property
     def from_template(self) -> bool:

@@ -63,17 +63,27 @@ def is_question(body: str, folded: Sequence[str]) -> bool:
         body: The text.
         folded: Its words, folded; of a long text the first few will do.
     """
-    if folded and folded[0] in _ASK_OPENERS:
+    if is_led_by_question(folded):
         return True
     if _ASK_MARK.search(body, max(0, len(body) - _ASK_CHARACTERS)) is not None:
-        return True
-    if len(folded) > 1 and (tuple(folded[:2]) in _ASK_PAIRS or _asks_behind_a_word(*folded[:2])):
         return True
     if len(body) <= _ASK_RUN and not body.isascii() and _ASK_SCRIPT.search(body):
         return True
     if not 0 < len(folded) <= _ASK_WORDS:
         return False
     return folded[-1] in _ASK_LAST or not _ASK_ANYWHERE.isdisjoint(folded)
+
+
+def is_led_by_question(folded: Sequence[str]) -> bool:
+    """Whether the first words are such as ask: "where ...", "is ...", "in which ...".
+
+    Args:
+        folded: Words of a text, folded.
+    """
+    if folded and folded[0] in _ASK_OPENERS:
+        return True
+    first = tuple(folded[:2])
+    return len(first) == 2 and (first in _ASK_PAIRS or _asks_behind_a_word(*first))
 
 
 def _asks_behind_a_word(first: str, second: str) -> bool:

@@ -1,19 +1,23 @@
-"""Questions that say nothing of their own: "When exactly?", "Warum?", "Tell me more".
+"""Questions that leave unsaid what they are about: "When exactly?", "And the port?", "Warum?".
 
-They mean the question before them, and need what that one needed.
+They go on from the question before them, and need what that one needed.
 """
 
 from __future__ import annotations
 
 import re
 
+from eunoe.domain.scripts import GLUED_LETTERS, HAN_KANA_LETTERS, HANGUL_LETTERS
 from eunoe.stages.scoring.analysis import TextAnalysis
+from eunoe.stages.scoring.asking import is_led_by_question
 from eunoe.stages.scoring.folding import fold_text
 from eunoe.stages.scoring.word_splitting import split_words
 from eunoe.stages.scoring.word_tables import WORD_STOP_OF
 
 ELLIPTICAL_WORDS = 8
 """Words of such a question at most."""
+ELLIPTICAL_MATTER_WORDS = 3
+"""Words of one that is nothing but a matter and a mark, at most."""
 
 # Words that name no matter, beside the stop words of the language.
 _ELLIPTICAL_ANY: dict[str, str] = {
@@ -119,13 +123,24 @@ _ELLIPTICAL_SCRIPT = re.compile(
     "[呢吗嗎么啊的了]*|(?:请|能|可以)?(?:再|更)?(?:详细|具体)(?:一?点|些)?(?:说说|说明|解释|讲讲)?(?:一下|吗)?"
     "|(?:请|能|可以)?(?:解释|举个?例子?|多说)(?:一?点|一下|说明)?吗?"
     "|(?:それ|で|じゃあ)?[はって、]*(?:なぜ|何故|どうして|なんで|いつ|どこ|誰|だれ|いくら|いくつ|何時|本当"
-    "|ほんと|具体的に|正確に)(?:は|に|で|が|なの|です|ですか|ますか|か|の)*"
-    "|(?:もっと|もう少し)?(?:詳しく|くわしく|説明して|例を挙げて|例えば)(?:は|教えて|お願い|ください|話して|します|して)*"
+    "|ほんと|具体的に|正確に)(?:ですか|です|ますか|なの|は|に|で|が|か|の)*+"
+    "|(?:もっと|もう少し)?(?:詳しく|くわしく|説明して|例を挙げて|例えば)(?:は|教えて|お願い|ください|話して|します|して)*+"
     "|(?:그럼|그건|정확히|대체)?\\s*(?:왜|언제|어디|어디서|누가|누구|얼마|얼마나|몇\\s?시|정말|진짜|확실)"
-    "(?:요|예요|이에요|인가요|해요?|입니까|였어요?|야)*|(?:좀\\s?)?더\\s?(?:자세히|자세하게)?"
+    "(?:요|예요|이에요|인가요|해요?|입니까|였어요?|야)*+|(?:좀\\s?)?더\\s?(?:자세히|자세하게)?"
     "\\s?(?:말해|설명해|알려)?\\s?(?:줘|주세요|줄래)?(?:요)?|(?:예를\\s?들면|설명해\\s?줘|설명해\\s?주세요)"
     "|ทำไม|เมื่อไ(?:ห)?ร่?|ที่ไหน|ใคร|เท่าไ(?:ห)?ร่?|จริงหรือ|ขอรายละเอียด(?:เพิ่มเติม)?"
 )
+_ELLIPTICAL_JOINED = re.compile(
+    r"\W*(?:and|or|what about|how about|und|oder|was ist mit|wie ist es mit|et|ou|y|e|och|og|ve"
+    r"|peki|и|а|та)\b|[\s\W]*(?:那|还有|以及|では|じゃあ|それと|그럼|그리고|แล้ว)",
+    re.IGNORECASE,
+)
+# "The port?", "退房时间呢？": a matter and a mark.
+_ELLIPTICAL_MATTER = re.compile(
+    rf"[\s\W]*(?:(?:(?![什谁誰哪几怎为])[{HAN_KANA_LETTERS}]){{1,8}}(?:呢|は)"
+    rf"|[{HANGUL_LETTERS} ]{{1,12}}[은는]요?)\s*[?？]\s*"
+)
+_ELLIPTICAL_MARKED = re.compile(rf"[^{GLUED_LETTERS}]*[?؟;]\s*")
 _ELLIPTICAL_SIGNS = re.compile(r"[\s\W]+\Z|\A[\s\W]+")
 
 
@@ -144,3 +159,21 @@ def is_elliptical(query: TextAnalysis) -> bool:
         if words <= empty:
             return query.asks or not words.isdisjoint(_ELLIPTICAL_WISHES[language])
     return _ELLIPTICAL_SCRIPT.fullmatch(_ELLIPTICAL_SIGNS.sub("", query.body)) is not None
+
+
+def goes_on(query: TextAnalysis) -> bool:
+    """Whether a short question adds a matter to the one before it: "And in Porto?", "The port?".
+
+    Args:
+        query: The message; nothing is looked at in a longer one.
+    """
+    body = query.body
+    if not 0 < query.words <= ELLIPTICAL_WORDS or len(body) > 12 * ELLIPTICAL_WORDS:
+        return False
+    if not query.asks:
+        return False
+    if _ELLIPTICAL_JOINED.match(body) or _ELLIPTICAL_MATTER.fullmatch(body):
+        return True
+    if query.words > ELLIPTICAL_MATTER_WORDS or not _ELLIPTICAL_MARKED.fullmatch(body):
+        return False
+    return not is_led_by_question([fold_text(word) for word in split_words(body)])

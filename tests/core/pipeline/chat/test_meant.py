@@ -55,9 +55,45 @@ def test_what_the_question_before_needed_comes_back(policy, language, follow):
     assert fact in shown(again), "a second one goes on from the same question"
 
 
+ADDED = {
+    "en": (
+        "The staging server is at 10.0.4.7 and runs Postgres on port 5433.",
+        "Server {0} listens on port 60{0}.",
+        "What is the address of the staging server?",
+        "10.0.4.7",
+        ("And the port?", "The port?"),
+    ),
+    "de": (
+        "Der Vertrag für Kiel ist vom 4. Juni, unterschrieben hat Frau Sommer.",
+        "Der Vertrag Nummer {0} ist vom {0}. August, mit Unterschrift.",
+        "Von wann ist der Vertrag für Kiel?",
+        "Vom 4. Juni.",
+        ("Und die Unterschrift?",),
+    ),
+    "zh": (
+        "里斯本的酒店是米拉马尔，退房时间是十一点。",
+        "第{0}家酒店的退房时间是{0}点。",
+        "我们在里斯本住哪家酒店？",
+        "米拉马尔。",
+        ("退房时间呢？", "那退房时间呢？"),
+    ),
+}
+
+
+@pytest.mark.parametrize("policy", ["relevance", "stable"])
+@pytest.mark.parametrize("language", ADDED)
+def test_what_adds_a_matter_goes_on_from_the_question_before(policy, language):
+    fact, other, question, answer, follows = ADDED[language]
+    others = [m for i in range(12, 40) for m in (user(other.format(i)), assistant("OK."))]
+    for follow in follows:
+        messages = [user(fact), assistant("OK."), *others, user(question), assistant(answer)]
+        result = ask([*messages, user(follow)], budget=330, policy=policy)
+        assert fact in shown(result)
+
+
 def test_what_names_something_stands_for_itself():
     fact, question, answer, _ = FACTS["en"]
-    result = ask(chat(fact, question, answer, "And who swept the yard?"), budget=330)
+    result = ask(chat(fact, question, answer, "Who swept the yard?"), budget=330)
     assert fact not in shown(result)
 
 
@@ -66,6 +102,13 @@ def test_nothing_comes_back_where_the_question_before_needed_nothing():
     result = ask(chat(fact, "Write a poem about rain.", "Rain, rain.", "Why?"), budget=330)
     assert fact not in shown(result)
     assert result.report.recalled == 0
+
+
+def test_what_comes_behind_a_statement_stands_for_itself():
+    fact, *_ = FACTS["en"]
+    for said_before in ("Keller and the lease are fine.", "lease Keller " * 80 + "?"):
+        result = ask(chat(fact, said_before, "Good.", "Weather?"), budget=330)
+        assert fact not in shown(result)
 
 
 def test_it_is_the_first_question():

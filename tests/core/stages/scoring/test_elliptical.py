@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eunoe.stages.scoring.analysis import analyse_text
-from eunoe.stages.scoring.elliptical import ELLIPTICAL_WORDS, is_elliptical
+from eunoe.stages.scoring.elliptical import ELLIPTICAL_WORDS, goes_on, is_elliptical
 
 NAMES_NOTHING = (
     "Why?|When exactly?|How much was it?|Tell me more.|more details please|Are you sure?|Really?"
@@ -21,6 +21,16 @@ NAMES_SOMETHING = (
     "|Explain the lease|More coffee please|Fix the bug"
 ).split("|")
 WANTS_NOTHING = "Thanks!|ok|Great|yes|no|I see|Go on|Danke|da|好的|谢谢|はい|네||?|…".split("|")
+ADDS_A_MATTER = (
+    "And the budget?|And in Porto?|What about Jonas?|Or the red one?|The port?|Phone number?"
+    "|Lisbon?|Und das Budget?|¿Y el presupuesto?|Et le budget ?|А бюджет?|那预算呢？|退房时间呢？"
+    "|電話番号は？|전화번호는요?"
+).split("|")
+STANDS_ALONE = (
+    "Who is Marta?|Is Marta ill?|What is the code?|Hello|Fix the bug|And then we went home."
+    "|And what would you say of the long book by Mann?|Can you help?|Wo wohnt sie?|你好吗？"
+    "|他什么时候来呢？|いつですか？||?"
+).split("|")
 
 
 def asked(text):
@@ -57,3 +67,22 @@ def test_a_long_one_is_not_looked_at():
     assert asked(" ".join(["why"] * ELLIPTICAL_WORDS) + "?")
     assert not asked(" ".join(["why"] * (ELLIPTICAL_WORDS + 1)) + "?")
     assert not asked("为什么" * 40 + "？")
+
+
+@pytest.mark.parametrize("text", ADDS_A_MATTER)
+def test_what_adds_a_matter(text):
+    assert goes_on(analyse_text(text, role="user"))
+    assert goes_on(analyse_text(f" {text.lower()}\n", role="user"))
+
+
+@pytest.mark.parametrize("text", STANDS_ALONE)
+def test_what_stands_alone(text):
+    assert not goes_on(analyse_text(text, role="user"))
+
+
+@pytest.mark.parametrize("unit", ["ですか", "해요", "具体", "那么", "っては", "再更", "자세히"])
+@pytest.mark.parametrize("end", ["", "?", "x"])
+def test_what_comes_again_is_read_once(unit, end):
+    text = "なぜ" + unit * 30 + end  # a pattern that goes back would take years
+    assert not is_elliptical(analyse_text(text[:90], role="user")) or end != "x"
+    goes_on(analyse_text(text[:90], role="user"))
