@@ -122,7 +122,7 @@ def _row(name: str, ledger: Ledger) -> list[str]:
 
 
 def _money(about: str, dollars: float, total: Account) -> str:
-    from eunoe.stages.accounting import money_text
+    from eunoe.domain.cost import money_text
 
     if total.sent.unpriced == total.sent.requests:
         return "-"
@@ -131,7 +131,7 @@ def _money(about: str, dollars: float, total: Account) -> str:
 
 def _notes(total: Ledger) -> list[str]:
     """What the table cannot say: the two kinds of figures apart, and what is missing."""
-    from eunoe.stages.accounting import money_text
+    from eunoe.domain.cost import money_text
 
     measured, estimated = total.measured.sent, total.estimated.sent
     ways = total.total

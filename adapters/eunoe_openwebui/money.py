@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eunoe.domain.cost import money_text
 from eunoe.pipeline.accounts.usage_book import MeasuredTurn
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.status_text import (
     STATUS_SEPARATOR,
     accounting_line,
-    money_text,
     sent_piece,
     token_text,
 )

@@ -2,6 +2,7 @@
 
 from eunoe.domain.budget import CompositeBudget, CostBudget, TokenBudget, TokenTargetBudget
 from eunoe.domain.conversation import Conversation
+from eunoe.domain.cost import RequestCost, WayCost
 from eunoe.domain.errors import (
     BackendError,
     BudgetError,
@@ -20,9 +21,9 @@ from eunoe.domain.report import (
     Fate,
     Placement,
     Report,
-    Violation,
 )
 from eunoe.domain.settings import Settings
+from eunoe.domain.violation import Violation
 from eunoe.pipeline.accounts.forecasting import enter_requests
 from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe.pipeline.linting import lint
@@ -63,6 +64,7 @@ __all__ = [
     "PrefixTracker",
     "ProviderProfile",
     "Report",
+    "RequestCost",
     "RequestEvent",
     "Settings",
     "SettingsError",
@@ -71,6 +73,7 @@ __all__ = [
     "TokenBudget",
     "TokenTargetBudget",
     "Violation",
+    "WayCost",
     "enter_requests",
     "lint",
 ]

@@ -141,3 +141,23 @@ class CompositeBudget:
         if self.cost_budget is not None:
             limits.append(self.cost_budget.allowed_tokens(price_per_token))
         return min((x for x in limits if x), default=UNLIMITED)
+
+
+def token_part(budget: Budget) -> Budget:
+    """What a budget allows whatever tokens cost."""
+    if isinstance(budget, CompositeBudget):
+        return budget.token_budget
+    return TokenBudget(UNLIMITED) if isinstance(budget, CostBudget) else budget
+
+
+def money_part(budget: Budget) -> Budget:
+    """The cap on money in a budget, if it has one."""
+    if isinstance(budget, CompositeBudget) and budget.cost_budget is not None:
+        return budget.cost_budget
+    return budget
+
+
+def most_dollars(budget: Budget) -> float:
+    """Dollars to which a budget caps the input of a request; 0 where it does not say."""
+    part = money_part(budget)
+    return part.max_cost_usd if isinstance(part, CostBudget) else 0.0

@@ -17,6 +17,7 @@ except BudgetError as error:
 
 from __future__ import annotations
 
+from eunoe.domain.cost import money_text
 from eunoe.domain.nesting import written_text
 
 _MOST_SHOWN = 200
@@ -34,19 +35,22 @@ class BudgetError(EunoeError, ValueError):
             budget of so many tokens is enough.
         allowed: tokens that the budget allows.
         reserve: tokens of these that are left for the answer.
+        most_usd: dollars that the input may cost, where that is what allows no more; else 0.
     """
 
-    def __init__(self, needed: int, allowed: int, reserve: int = 0) -> None:
+    def __init__(self, needed: int, allowed: int, reserve: int = 0, most_usd: float = 0.0) -> None:
         answer = f", with {reserve} left for the answer" if reserve else ""
+        money = f": more may cost over {money_text(most_usd)}" if most_usd else ""
         super().__init__(
             f"system messages, tools and the current turn take {needed} tokens{answer}, "
-            f"{allowed} allowed"
+            f"{allowed} allowed{money}"
         )
         self.needed, self.allowed, self.reserve = needed, allowed, reserve
+        self.most_usd = most_usd
 
-    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int, int]]:
+    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int, int, float]]:
         """Pickle by the numbers, not by the sentence."""
-        return type(self), (self.needed, self.allowed, self.reserve)
+        return type(self), (self.needed, self.allowed, self.reserve, self.most_usd)
 
 
 class SettingsError(EunoeError, ValueError):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, overload
+
+from eunoe.domain.cost import NO_COST, CostAccount, RequestCost
 
 
 class Fate(StrEnum):
@@ -210,15 +212,6 @@ class Overrun:
     allowed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A rule of the provider that a list breaks: its code, the message's place, a sentence."""
-
-    code: str
-    index: int
-    message: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The account of one request.
@@ -246,6 +239,7 @@ class Report:
             no report says that it counts more than we do. All counts here are ours.
         cache_lost: why the provider must read anew what it had read before, if somebody who knows
             the request before this one says so; a cut of ours is no reason (see ``cut``).
+        costing: works out ``cost``.
     """
 
     decisions: DecisionList
@@ -269,6 +263,12 @@ class Report:
     infeasible: Overrun | None = None
     calibrated: float = 1.0
     cache_lost: str = ""
+    costing: CostAccount = field(default=NO_COST, repr=False)
+
+    @property
+    def cost(self) -> RequestCost | None:
+        """What it costs, beside two other ways; made when looked at. None if nobody planned."""
+        return self.costing.cost
 
     def counts(self) -> dict[str, int]:
         """How many messages met each fate; fates that nobody met are left out."""
@@ -277,12 +277,13 @@ class Report:
     def explain(self) -> str:
         """The report as lines that a person reads."""
         limit = f" of {self.budget:,} allowed" if self.budget else ", no limit"
-        about = "about " if self.estimated else ""
+        about, cost = "about " if self.estimated else "", self.cost
         lines = [
             (
                 f"sent {about}{self.tokens_after:,} tokens{limit}; "
                 f"the whole chat has {self.tokens_before:,}"
             ),
+            *([f"cost: {cost.describe()}"] if cost is not None else []),
             f"policy {self.policy}, rules of {self.profile}, counted by {self.tokenizer}",
             "messages: "
             + (", ".join(f"{n} {fate}" for fate, n in self.counts().items()) or "none"),
@@ -312,7 +313,9 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report for machines: plain values that ``json.dumps`` takes."""
-        plain = asdict(replace(self, decisions=DecisionList((), {})))
+        plain = asdict(replace(self, decisions=DecisionList((), {}), costing=NO_COST))
+        del plain["costing"]
+        plain["cost"] = None if self.cost is None else asdict(self.cost)
         plain["decisions"] = [{**asdict(d), "fate": str(d.fate)} for d in self.decisions]
         if self.certificate is not None:
             plain["certificate"]["ratio"] = self.certificate.ratio

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from eunoe.domain.ports import TokenCounter
 from eunoe.domain.profile import ProviderProfile
+from eunoe.stages.accounting.priced_limit import PricedLimit
 
 
 def no_mark(stage: str) -> None:
@@ -28,6 +29,7 @@ class AskedRequest:
         profile: whose rules the list must pass.
         counter: counts tokens.
         limit: tokens allowed in all, as the provider counts them; 0 for no limit.
+        priced: the same by the operator's budget, and what money has to do with it.
         tool_tokens: of these, the tools' schemas, by our count.
         reserve: of these, left for the answer.
         factor: provider's tokens for each that we count.
@@ -41,6 +43,7 @@ class AskedRequest:
     profile: ProviderProfile
     counter: TokenCounter
     limit: int
+    priced: PricedLimit
     tool_tokens: int
     reserve: int
     chat: str
@@ -48,6 +51,12 @@ class AskedRequest:
     factor: float = 1.0
     notes: tuple[str, ...] = ()
     mark: Callable[[str], None] = no_mark
+
+    @property
+    def most_usd(self) -> float:
+        """Dollars that the input may cost, where money is what sets the limit; else 0."""
+        money = self.priced.money
+        return self.priced.usd if money and self.limit == money else 0.0
 
     @property
     def room(self) -> int | None:

@@ -8,8 +8,8 @@ from typing import Any
 from eunoe.domain.checking import require_text_or_none, require_tools, require_whole
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.profile import profile_of, refuses_prefill
-from eunoe.domain.report import Violation
 from eunoe.domain.settings import Settings, require_settings
+from eunoe.domain.violation import Violation
 from eunoe.stages.counting.message_cost import REPLY_PRIMING, count_messages_batch, count_tools
 from eunoe.stages.counting.tokenizer import model_counter
 from eunoe.stages.own_servers import check_own_servers

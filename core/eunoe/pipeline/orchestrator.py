@@ -24,7 +24,6 @@ from eunoe.domain.ports import (
 from eunoe.domain.profile import profile_of
 from eunoe.domain.settings import Settings
 from eunoe.pipeline.accounts.correcting import corrected_by_usage
-from eunoe.pipeline.accounts.forecasting import allowed_by_price
 from eunoe.pipeline.accounts.observing import ObserverDesk, StageClock
 from eunoe.pipeline.advisers.advice import make_advisers
 from eunoe.pipeline.arguments import check_parts, check_request
@@ -37,6 +36,7 @@ from eunoe.pipeline.result import OrchestratorResult
 from eunoe.pipeline.strategies import OWN_STRATEGIES, Strategies
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PriceLookup
+from eunoe.stages.accounting.priced_limit import allowed_by_price
 from eunoe.stages.counting.message_cost import count_tools
 from eunoe.stages.counting.tokenizer import model_counter
 
@@ -58,7 +58,7 @@ class ContextOrchestrator:
             on this machine, else an estimate; these step in for one that fails. Never the network.
         flag_cap: tokens to which flags such as ``!full`` may raise the budget; by default no flag
             raises it.
-        prices: what models cost, for a budget in money; by default their list prices.
+        prices: what models cost, for the report and a budget in money; else their list prices.
         memory: what is remembered between requests; by default the process shares one.
         embedder: lets likeness of meaning count beside words. A history is embedded behind the
             request, once it passes half of the budget; a request embeds its question alone.
@@ -225,8 +225,7 @@ class ContextOrchestrator:
                 object, best as ``result.reported(usage)``. Where it counts more tokens than we do,
                 so much less is sent now that the budget holds in the provider's tokens.
             session_id: whose chat; plays no part in what is chosen, labels made ahead set aside.
-            policy: over the settings' policy, for this request.
-            budget: over the orchestrator's budget, for this request.
+            policy, budget: over those of the orchestrator, for this request.
             expired: asked between steps; once it says True, scoring is given up and the newest
                 turns are sent instead.
             clock: measures how long each stage takes; an observer has one of its own.
@@ -246,7 +245,7 @@ class ContextOrchestrator:
         desk = self._desk if learn else None
         clock = StageClock() if clock is None and desk is not None else clock
         cap = self.budget if budget is None else budget
-        limit, unpriced = allowed_by_price(cap, self.prices, model_id)
+        priced = allowed_by_price(cap, self.prices, model_id, reserve=output_reserve or 0)
         chat = str(session_id or conversation.session_id or "")
 
         def answer(counter: TokenCounter, notes: tuple[str, ...]) -> OrchestratorResult:
@@ -254,12 +253,13 @@ class ContextOrchestrator:
                 policy=name,
                 profile=profile_of(model_id, profile),
                 counter=counter,
-                limit=limit,
+                limit=priced.tokens,
+                priced=priced,
                 tool_tokens=count_tools(tools, counter) if tools else 0,
                 reserve=output_reserve or 0,
                 chat=chat,
                 expired=expired if expired is not None else never_expired,
-                notes=(*notes, *unpriced),
+                notes=(*notes, *priced.notes),
                 mark=clock.mark if clock is not None else no_mark,
             )
             if usage:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.domain.ordinals import ordinal
-from eunoe.domain.report import DecisionList, Fate, Overrun, Report
+from eunoe.domain.report import Cut, DecisionList, Fate, Overrun, Report
 from eunoe.pipeline.arranging.fates import fates_of, reasons_of, usual_reason
 from eunoe.pipeline.arranging.view import Built, View
 from eunoe.pipeline.arranging.weighing import counted_tokens
 from eunoe.pipeline.asked_request import AskedRequest
 from eunoe.pipeline.request import Request
+from eunoe.stages.accounting.forecast import RequestForecast, provider_forecast
+from eunoe.stages.accounting.other_ways import forecast_request
+from eunoe.stages.accounting.request_cost import estimated_cost
+from eunoe.stages.counting.message_cost import REPLY_PRIMING
 from eunoe.stages.quoting import spoken_text
 from eunoe.stages.validity import check_messages
 
@@ -61,8 +66,8 @@ def make_report(
     built: Built | None,
     overrun: Overrun | None,
     before: int,
-) -> Report:
-    """The account of a request.
+) -> tuple[Report, Callable[[], RequestForecast]]:
+    """The account of a request, and what makes its forecast.
 
     Args:
         asked: what was asked of it.
@@ -89,19 +94,24 @@ def make_report(
     sent = before
     if built is not None:
         sent = counted_tokens(request, built.tokens, built.bounded)
-    return Report(
+    cut, tools = view.cut if view else None, asked.tool_tokens
+    foresee = partial(
+        _forecast_of, request, sent=sent + tools, tool_tokens=tools, cut=cut, factor=asked.factor
+    )
+    priced = asked.priced
+    report = Report(
         decisions=DecisionList(sizes, fates, scores, reasons, left_out),
-        tokens_before=before + asked.tool_tokens,
-        tokens_after=sent + asked.tool_tokens,
+        tokens_before=before + tools,
+        tokens_after=sent + tools,
         budget=asked.limit,
-        tool_tokens=asked.tool_tokens,
+        tool_tokens=tools,
         reserve=asked.reserve,
         calibrated=asked.factor,
         policy=asked.policy,
         tokenizer=counter.name,
         estimated=not counter.exact,
         profile=request.profile.name,
-        cut=view.cut if view else None,
+        cut=cut,
         recalled=0 if built is None else [*fates.values()].count(Fate.RECALLED) + len(built.gists),
         recall_reason=view.recall_reason if view else "",
         certificate=view.certificate if view else None,
@@ -116,7 +126,31 @@ def make_report(
         violations=() if built is None else _still_broken(request, built),
         truncated=view.truncated if view else False,
         infeasible=overrun,
+        costing=estimated_cost(foresee, priced.prices, priced.model_id, most_usd=priced.usd),
     )
+    return report, foresee
+
+
+def _forecast_of(
+    request: Request, *, sent: int, tool_tokens: int, cut: Cut | None, factor: float = 1.0
+) -> RequestForecast:
+    """The forecast of a request whose list is decided, in the provider's tokens.
+
+    Args:
+        sent: tokens of the list that goes out, by our count, like those of the tools.
+        cut: where it begins.
+        factor: provider's tokens for each of ours.
+    """
+    forecast = forecast_request(
+        request.timeline,
+        stop=len(request.entries),
+        sent=sent,
+        overhead=tool_tokens + REPLY_PRIMING,
+        room=None if request.allowed is None else max(0, request.allowed - REPLY_PRIMING),
+        start=cut.index if cut is not None else 0,
+        fresh_cut=cut is not None and cut.declared,
+    )
+    return forecast if factor == 1 else provider_forecast(forecast, 0, factor)
 
 
 def _still_broken(request: Request, built: Built) -> tuple[str, ...]:

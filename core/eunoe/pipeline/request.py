@@ -76,9 +76,9 @@ class Request:
     strategies: Strategies = OWN_STRATEGIES
     tracked: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def turn_start(self) -> int:
-        """Where the current turn begins."""
+        """Where the current turn begins; stays when the transcript grows for a later request."""
         return len(self.transcript.entries)
 
     @cached_property
@@ -186,7 +186,7 @@ class Request:
     @cached_property
     def timeline(self) -> Timeline:
         """The chat as the window sees it."""
-        return chat_timeline(self.transcript, self.entries[self.turn_start :])
+        return chat_timeline(self.transcript, self.turn_start, self.entries)
 
     @cached_property
     def acts_by_tools(self) -> bool:

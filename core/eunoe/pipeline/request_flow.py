@@ -10,7 +10,6 @@ from eunoe.domain.conversation import Conversation
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.report import Overrun
 from eunoe.domain.settings import Settings
-from eunoe.pipeline.accounts.forecasting import forecast_of
 from eunoe.pipeline.advisers.advice import Advisers
 from eunoe.pipeline.arranging.continuity import declared_cut
 from eunoe.pipeline.arranging.fitting import fit_view
@@ -76,6 +75,7 @@ def choose_list(
         if flags.now.target or flags.now.full:
             least = asked.in_all(forced_tokens(transcript, newest))
             limit = limit_by_flags(limit, flags.now, parts.flag_cap, least)
+            limit = min(limit, asked.priced.money or limit)
         if limit != asked.limit or flags.now.policy:
             asked = replace(asked, limit=limit, policy=flags.now.policy or asked.policy)
         request = Request(
@@ -134,10 +134,11 @@ def _answer(
             asked.mark("fitting")
             view.cut = declared_cut(request, view, built)
         except BudgetError as error:
-            raise BudgetError(asked.in_all(error.needed), asked.limit, asked.reserve) from None
+            needed = asked.in_all(error.needed)
+            raise BudgetError(needed, asked.limit, asked.reserve, asked.most_usd) from None
         if overrun is not None:
             overrun = Overrun(needed=asked.in_all(overrun.needed), allowed=asked.limit)
-    report = make_report(request, asked, view, built, overrun, before)
+    report, foresee = make_report(request, asked, view, built, overrun, before)
     sent, slots = conversation, built.slots if built is not None else None
     if slots is not None:
         sent = Conversation(tuple([s.raw for s in slots]), conversation.session_id)
@@ -145,7 +146,7 @@ def _answer(
         conversation=sent,
         report=report,
         place=partial(placements_of, conversation, slots),
-        foresee=partial(forecast_of, request, report),
+        foresee=foresee,
         due=request.due,
         sent=view.as_sent(len(request.entries)) if view is not None else None,
     )

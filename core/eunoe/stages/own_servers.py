@@ -10,7 +10,7 @@ from typing import Any
 
 from eunoe.domain.message import Message
 from eunoe.domain.profile import ProviderProfile
-from eunoe.domain.report import Violation
+from eunoe.domain.violation import Violation
 
 OWN_SERVER_CODES = (
     "call-id",

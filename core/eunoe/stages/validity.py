@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from eunoe.domain.message import KNOWN_ROLES, PLAIN_SHAPE, RESULT_ROLES, Message
 from eunoe.domain.profile import ProviderProfile
-from eunoe.domain.report import Violation
+from eunoe.domain.violation import Violation
 
 _ROLES = frozenset(KNOWN_ROLES)
 _SPEAKERS = _ROLES - frozenset(RESULT_ROLES)

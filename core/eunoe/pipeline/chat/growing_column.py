@@ -28,9 +28,12 @@ class GrowingColumn:
         self._values.extend([total := total + value for value in values])
 
     def view(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Shape (n,); not to be written to."""
+        """Shape (n,); not to be written to.
+
+        It is copied in one step: a column that another thread is looking into could not grow.
+        """
         if len(self._shown) != len(self._values):
-            self._shown = np.frombuffer(self._values, np.int64).copy()
+            self._shown = np.frombuffer(self._values.tobytes(), np.int64)
         return self._shown
 
     def __len__(self) -> int:

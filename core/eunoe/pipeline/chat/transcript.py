@@ -224,29 +224,40 @@ def forced_tokens(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> 
     return systems + sum(e.tokens for e in open_turn) + REPLY_PRIMING
 
 
-def chat_timeline(transcript: Transcript, open_turn: Sequence[ContentEntry]) -> Timeline:
-    """The chat as the window sees it: the finished turns and the current one."""
-    base = len(transcript.entries)
+def chat_timeline(transcript: Transcript, base: int, entries: Sequence[ContentEntry]) -> Timeline:
+    """The chat as the window sees it: the finished turns and the current one.
+
+    Args:
+        transcript: holds the finished turns; it may have grown since.
+        base: where the current turn begins.
+        entries: of the whole chat.
+    """
+    open_turn = entries[base:]
     own, systems = token_columns(open_turn)
     asked = [
         base + i for i, e in enumerate(open_turn) if e.message.role == "assistant" and base + i
     ]
     return Timeline(
-        tokens=_longer_sum(transcript.tokens_before, own),
-        system_tokens=_longer_sum(transcript.system_tokens_before, systems),
-        turn_starts=_longer(transcript.turns, [base] if open_turn else []),
-        requests=_longer(transcript.requests, asked),
-        tool_flow=transcript.tool_flow_before.view(),
+        tokens=_longer_sum(transcript.tokens_before, base, own),
+        system_tokens=_longer_sum(transcript.system_tokens_before, base, systems),
+        turn_starts=_longer(transcript.turns, base, [base] if open_turn else []),
+        requests=_longer(transcript.requests, base, asked),
+        tool_flow=transcript.tool_flow_before.view()[: base + 1],
     )
 
 
-def _longer(column: GrowingColumn, more: list[int]) -> NDArray[np.int64]:
-    return np.concatenate([column.view(), np.array(more, dtype=np.int64)])
-
-
-def _longer_sum(column: GrowingColumn, more: list[int]) -> NDArray[np.int64]:
+def _longer(column: GrowingColumn, base: int, more: list[int]) -> NDArray[np.int64]:
+    """Places below ``base``, ascending, and more of them."""
     before = column.view()
-    return np.concatenate([before[:-1], list(accumulate(more, initial=int(before[-1])))])
+    if len(before) and before[-1] >= base:
+        before = before[: before.searchsorted(base)]
+    return np.concatenate([before, np.array(more, dtype=np.int64)])
+
+
+def _longer_sum(column: GrowingColumn, base: int, more: list[int]) -> NDArray[np.int64]:
+    """A running sum up to ``base``, and what is added to it."""
+    before = column.view()
+    return np.concatenate([before[:base], list(accumulate(more, initial=int(before[base])))])
 
 
 class PipelineMemory:

@@ -31,11 +31,12 @@ from eunoe.stages.accounting.price import (
     request_cost,
 )
 from eunoe.stages.accounting.price_table import ModelPricingTable
+from eunoe.stages.accounting.priced_limit import PricedLimit, allowed_by_price
 from eunoe.stages.accounting.reading_speed import ReadingSpeed
+from eunoe.stages.accounting.request_cost import cost_of_entry, estimated_cost
 from eunoe.stages.accounting.status_text import (
     accounting_line,
     cache_piece,
-    money_text,
     recalled_piece,
     saved_piece,
     sent_piece,
@@ -54,6 +55,7 @@ __all__ = [
     "ModelPricingTable",
     "PriceLookup",
     "PriceRatios",
+    "PricedLimit",
     "PromptForecast",
     "ReadingSpeed",
     "ReportedUse",
@@ -65,18 +67,20 @@ __all__ = [
     "account_requests",
     "accounting_line",
     "affordable_tokens",
+    "allowed_by_price",
     "billed_use",
     "break_even_requests",
     "cache_piece",
     "context_tokens",
     "cost_of_cutting",
+    "cost_of_entry",
     "cost_of_keeping",
     "depends_on_price",
+    "estimated_cost",
     "find_cache_bust",
     "forecast_request",
     "list_prices",
     "measure_cache",
-    "money_text",
     "recalled_piece",
     "request_cost",
     "saved_piece",

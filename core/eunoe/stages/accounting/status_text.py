@@ -8,11 +8,12 @@ always an estimate: the untouched chat was never sent.
 
 from __future__ import annotations
 
+from eunoe.domain.cost import money_text
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.price import PICODOLLARS
 
 STATUS_SEPARATOR = " · "
-_SMALLEST_MONEY = 0.0005
+_LEAST_SAVING = 0.0005
 _SHORTEST_TIME = 0.5
 
 
@@ -23,19 +24,6 @@ def token_text(tokens: int) -> str:
             text = f"{tokens / size:.1f}" if tokens < 100 * size else f"{tokens // size}"
             return text.removesuffix(".0") + unit
     return str(tokens)
-
-
-def money_text(dollars: float) -> str:
-    """Dollars in few characters: $0.011, $1.24, $312; ``<$0.001`` for less than can be shown."""
-    if dollars < 0:
-        return f"-{money_text(-dollars)}"
-    if dollars >= 100:
-        return f"${dollars:,.0f}"
-    if dollars >= 1:
-        return f"${dollars:.2f}"
-    if dollars == 0:
-        return "$0"
-    return f"${dollars:.3f}" if dollars >= _SMALLEST_MONEY else "<$0.001"
 
 
 def sent_piece(ledger: Ledger, *, allowed: int = 0) -> str:
@@ -84,7 +72,7 @@ def saved_piece(ledger: Ledger) -> str:
     """
     total = ledger.total
     saved = (total.untouched.cost - total.sent.cost) / PICODOLLARS
-    if total.sent.unpriced or abs(saved) < _SMALLEST_MONEY:
+    if total.sent.unpriced or abs(saved) < _LEAST_SAVING:
         return ""
     return f"saved ≈{money_text(saved)}" if saved > 0 else f"≈{money_text(-saved)} dearer"
 
