@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from eunoe_cli.arguments import add_model_arguments, tokens
 from eunoe_cli.embedding import add_embed_argument, find_embedder
 from eunoe_cli.entities import ENTITY_SECONDS, add_entities_argument, find_extractor
+from eunoe_cli.pricing import add_price_arguments, find_option_prices
 
 if TYPE_CHECKING:
     from eunoe import OrchestratorResult
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     add_embed_argument(parser)
     add_entities_argument(parser)
+    add_price_arguments(parser)
     parser.add_argument("--policy", choices=POLICIES, help="default: stable")
     parser.add_argument(
         "--at",
@@ -69,7 +71,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Choose once, and print the account."""
-    from eunoe import ChatFileError, ContextOrchestrator, Conversation, TokenBudget
+    from eunoe import (
+        ChatFileError,
+        CompositeBudget,
+        ContextOrchestrator,
+        Conversation,
+        CostBudget,
+        TokenBudget,
+    )
     from eunoe.domain.nesting import json_text
     from eunoe_cli.chat_file import read_chats
     from eunoe_cli.compare import default_budget
@@ -91,9 +100,11 @@ def run(options: argparse.Namespace) -> int:
     ruler = Ruler(chat.messages, model_id=options.model, tools=chat.tools)
     if budget is None:
         budget, why = default_budget(ruler.total(chat.messages))
+    prices = find_option_prices(options)
     orchestrator = ContextOrchestrator(
-        TokenBudget(budget),
+        CompositeBudget(TokenBudget(budget), CostBudget(options.max_cost)),
         on_overflow="truncate",
+        prices=prices,
         embedder=find_embedder(options.embed),
         embed_in_request=True,
         entity_extractor=find_extractor(options.entities),
@@ -118,7 +129,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     print(f"{chat.name}: the request after message {len(given) - 1}; budget {budget:,} ({why})\n")
     added = given[len(earlier) :]
-    repeats = repeats_line(before, result, ruler, added=added, model=options.model)
+    price = prices.get(options.model)
+    repeats = repeats_line(before, result, ruler, added=added, price=price)
     print(_account(given, result, repeats, every=options.all))
     return 0
 

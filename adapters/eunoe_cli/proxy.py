@@ -13,6 +13,7 @@ from eunoe_cli.arguments import LOOPBACK, PROVIDERS, port, share, tokens
 from eunoe_cli.embedding import add_embed_argument, find_embedder
 from eunoe_cli.entities import add_entities_argument, find_extractor
 from eunoe_cli.observe import add_host_argument
+from eunoe_cli.pricing import add_price_arguments
 from eunoe_cli.summarizing import add_summarize_argument, find_summarizer
 
 if TYPE_CHECKING:
@@ -65,14 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--flags", action="store_true", help="read !flags in user messages")
     parser.add_argument("--ledger", metavar="FILE", help="enter each answer there, without text")
-    parser.add_argument(
-        "--prices", metavar="FILE", help="own prices of models, JSON, over all others"
-    )
-    parser.add_argument(
-        "--live-prices",
-        action="store_true",
-        help="fetch the prices that OpenRouter publishes, once a day; no text is sent",
-    )
+    add_price_arguments(parser)
     parser.add_argument(
         "--ask-usage", action="store_true", help="ask for the usage at the end of streams"
     )
@@ -163,6 +157,7 @@ def make_app(options: argparse.Namespace, observer: Observer | None = None) -> P
         observer=observer,
         api_key=key,
         max_tokens=options.max_tokens or 0,
+        max_cost_usd=options.max_cost,
         context_share=options.context_share,
         context_window=options.context_window or 0,
         policy=options.policy,

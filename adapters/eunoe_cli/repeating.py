@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eunoe import OrchestratorResult
+    from eunoe import ModelPrice, OrchestratorResult
     from eunoe_cli.ruler import Ruler
 
 _USUAL_CACHED_PRICE = 0.1
@@ -25,7 +25,7 @@ def repeats_line(
     ruler: Ruler,
     *,
     added: Sequence[Mapping[str, Any]] = (),
-    model: str | None = None,
+    price: ModelPrice | None = None,
 ) -> str:
     """One line on what two requests in a row have in common; empty for a first request.
 
@@ -34,7 +34,7 @@ def repeats_line(
         now: the second.
         ruler: measures both.
         added: the messages that came between them.
-        model: whose prices say when a cut pays.
+        price: of the model; says when a cut pays.
     """
     if before is None:
         return ""
@@ -48,14 +48,13 @@ def repeats_line(
     if cut is None or not cut.declared:
         return line
     kept_whole = ruler.total([*old, *added])
-    return f"{line}; then comes a cut{_pays(kept_whole, ruler.total(new), repeated, model)}"
+    return f"{line}; then comes a cut{_pays(kept_whole, ruler.total(new), repeated, price)}"
 
 
-def _pays(whole: int, left: int, repeated: int, model: str | None) -> str:
+def _pays(whole: int, left: int, repeated: int, price: ModelPrice | None) -> str:
     """When a cut from ``whole`` tokens to ``left`` has paid for what is read anew."""
-    from eunoe.stages.accounting import PriceRatios, WindowShape, break_even_requests, list_prices
+    from eunoe.stages.accounting import PriceRatios, WindowShape, break_even_requests
 
-    price = list_prices().get(model)
     ratios = PriceRatios.of(price) if price else PriceRatios(cached=_USUAL_CACHED_PRICE)
     if not repeated <= left < whole:
         return ""

@@ -56,3 +56,21 @@ def _is_pair(value: Sequence[Any]) -> bool:
     roles = ("human", "user", "ai", "assistant", "system")
     is_tuple = isinstance(value, tuple) and len(value) == 2
     return is_tuple and all(isinstance(x, str) for x in value) and value[0] in roles
+
+
+CALL_KEYWORDS = ("max_tokens", "reserve_tokens", "max_cost_usd")
+
+
+def check_keywords(name: str, kwargs: Mapping[str, Any]) -> None:
+    """Refuse keywords of a call that are not of the optimizer ``name``.
+
+    Raises:
+        TypeError: one is unknown.
+    """
+    for keyword in kwargs:
+        if keyword not in CALL_KEYWORDS:
+            raise TypeError(
+                f"{name} got an unexpected argument {keyword!r}; arguments of a chain's .bind() "
+                "and .invoke() go to its first step, so bind those of the model to the model: "
+                f"optimizer | model.bind({keyword}=...)"
+            )

@@ -22,22 +22,17 @@ from eunoe import (
     TokenBudget,
 )
 from eunoe.domain.log import logger
-from eunoe.domain.profile import PROFILES
 from eunoe.pipeline.accounts.observing import StageClock
+from eunoe.stages.accounting.priced_limit import PricedLimit
 from eunoe.stages.counting.tokenizer import model_counter
 from eunoe_langchain.accounts import report_with_orders, unplanned_report
 from eunoe_langchain.callers import CallersCounter, RunningCounter, running
 from eunoe_langchain.counters import named_counter, schema_text, sum_of_messages
 from eunoe_langchain.knobs import Knobs, knobs_of, settings_of
 from eunoe_langchain.models import PlanModels
+from eunoe_langchain.money import PlanMoney, priced_name, priced_report
 from eunoe_langchain.providers import model_name_in, profile_from
-from eunoe_langchain.reading import (
-    PlanDict,
-    is_generated,
-    is_instruction_to_the_store,
-    is_typed_by_a_person,
-    plan_dicts,
-)
+from eunoe_langchain.reading import PlanDict, is_instruction_to_the_store, planned_dicts
 from eunoe_langchain.reasoning import without_old_reasoning
 from eunoe_langchain.watching import PlanWatch, watched_report
 from eunoe_langchain.writing import write_back
@@ -46,7 +41,6 @@ OnOverflow = Literal["raise", "keep", "truncate"]
 Reasoning = Literal["keep", "strip_before_cut"]
 CALLERS_OWN = "the caller's own"
 _ATTEMPTS = 12
-_ALTERNATING = frozenset(name for name, profile in PROFILES.items() if profile.alternate)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +53,7 @@ class PlanOptions:
         model_hint: the model as a host names it, for its tokenizer alone.
         models: that are asked beside the words.
         watch: whose chat it is, and who is told.
+        money: prices, and what the input may cost.
         deadline: seconds for scoring; None for no limit.
 
     Raises:
@@ -79,6 +74,7 @@ class PlanOptions:
     tools: tuple[dict[str, Any], ...] = ()
     models: PlanModels = field(default_factory=PlanModels)
     watch: PlanWatch = field(default_factory=PlanWatch)
+    money: PlanMoney = field(default_factory=PlanMoney)
     deadline: float | None = None
 
     def __post_init__(self) -> None:
@@ -122,16 +118,19 @@ def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Out
     """Plan; a fault of the house lets the messages go on unchanged, and says so once."""
     orchestrator = _orchestrator_of(options)  # what is wrong with it is no fault of one plan
     try:
+        limit = _limit_of(messages, options)
+        options = replace(options, max_tokens=limit.tokens)
         profile = options.profile or profile_from(
             messages, model_id=options.model_id, provider=options.provider
         )
         ends = time.monotonic() + (math.inf if options.deadline is None else options.deadline)
         job = _Job(
             messages,
-            _planned(messages, profile),
+            planned_dicts(messages, profile),
             profile,
             options,
             lambda: time.monotonic() >= ends,
+            limit,
         )
         clock = StageClock()
         if isinstance(options.token_counter, str):
@@ -145,6 +144,8 @@ def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Out
                 raise
             outcome = _plan_without_the_counter(job, error)
         return job.told(outcome, clock)
+    except BudgetError as error:
+        raise limit.refusal(error) from None
     except EunoeError:
         raise
     except Exception as error:
@@ -153,6 +154,17 @@ def _plan_sendable(messages: Sequence[BaseMessage], options: PlanOptions) -> Out
             messages=list(messages),
             report=unplanned_report(len(messages), options.max_tokens, error),
         )
+
+
+def _limit_of(messages: Sequence[BaseMessage], options: PlanOptions) -> PricedLimit:
+    """Tokens that the plan may take: those of the options, and no more than the money buys."""
+    name = priced_name(
+        messages,
+        model_id=options.model_id,
+        model_hint=options.model_hint,
+        provider=options.provider,
+    )
+    return options.money.limit(options.max_tokens, options.reserve_tokens, name)
 
 
 def _plan_without_the_counter(job: _Job, fault: Exception) -> Outcome:
@@ -205,13 +217,14 @@ def _plan_by_callers_counter(
 
 @dataclass(frozen=True)
 class _Job:
-    """One list to plan: the messages, their form for planning, whose rules, options, time left."""
+    """One list to plan: messages, their form for planning, whose rules, options, time, money."""
 
     messages: Sequence[BaseMessage]
     planned: list[PlanDict]
     profile: str
     options: PlanOptions
     expired: Callable[[], bool]
+    limit: PricedLimit
 
     def run(self, orchestrator: ContextOrchestrator, max_tokens: int) -> Outcome:
         options = self.options
@@ -256,20 +269,23 @@ class _Job:
         return options.model_id or options.model_hint or model_name_in(self.messages)
 
     def told(self, outcome: Outcome, clock: StageClock) -> Outcome:
-        """The outcome, once whoever watches has been told of it."""
+        """The outcome with its cost, once whoever watches has been told of it."""
         clock.mark("planning")
         watch, taken = self.options.watch, clock.milliseconds["planning"]
-        if outcome.result is None or not (watch.thread or watch.observer):
+        if outcome.result is None:
             return outcome
-        report = watched_report(
-            watch,
-            outcome.result,
-            outcome.report,
-            self.planned,
-            self.options.tools,
-            self.model_id,
-            taken,
-        )
+        report = priced_report(outcome.report, outcome.result, self.limit)
+        if watch.thread or watch.observer:
+            report = watched_report(
+                watch,
+                outcome.result,
+                report,
+                self.planned,
+                self.options.tools,
+                self.model_id,
+                taken,
+                self.limit,
+            )
         return replace(outcome, report=report)
 
 
@@ -294,20 +310,3 @@ def _orchestrator(
         token_counter=counter,
         **models.arguments(),
     )
-
-
-def _planned(messages: Sequence[BaseMessage], profile: str) -> list[PlanDict]:
-    """The dicts for planning, where a message that a program wrote mid-turn opens no turn.
-
-    Such a message stands in the user's role. Where two user messages may follow each other it is
-    planned as part of the running turn, so that the turn still begins with what a person typed.
-    """
-    planned = plan_dicts(messages)
-    if profile in _ALTERNATING:
-        return planned
-    typed = False
-    for i, message in enumerate(messages):
-        if typed and is_generated(message) and planned[i]["role"] == "user":
-            planned[i] = {**planned[i], "role": "assistant"}
-        typed = typed or is_typed_by_a_person(message)
-    return planned

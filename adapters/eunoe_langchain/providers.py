@@ -71,14 +71,18 @@ def provider_of(model: Any) -> str | None:
 
 def model_name_in(messages: Sequence[BaseMessage]) -> str | None:
     """The model that gave the newest answer, if it says so."""
+    return answered_by(messages)[0]
+
+
+def answered_by(messages: Sequence[BaseMessage]) -> tuple[str | None, str | None]:
+    """The model that gave the newest answer that names one, and its provider, where it says so."""
     for message in reversed(messages):
         if isinstance(message, AIMessage):
-            name = message.response_metadata.get("model_name") or message.response_metadata.get(
-                "model"
-            )
+            told = message.response_metadata
+            name = told.get("model_name") or told.get("model")
             if isinstance(name, str) and name:
-                return name
-    return None
+                return name, str(told.get("model_provider") or "") or None
+    return None, None
 
 
 def _profile_of_answer(message: BaseMessage) -> str | None:

@@ -20,6 +20,7 @@ from langchain_core.messages import (
 )
 
 from eunoe.domain.nesting import json_text
+from eunoe.domain.profile import PROFILES
 
 PlanDict = dict[str, Any]
 
@@ -34,6 +35,7 @@ _CHAT_ROLES = {
     "system": "system",
     "developer": "developer",
 }
+_ALTERNATING = frozenset(name for name, profile in PROFILES.items() if profile.alternate)
 _CALL_BLOCKS = ("tool_use", "tool_call", "invalid_tool_call", "function_call", "custom_tool_call")
 
 
@@ -211,3 +213,20 @@ def _as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     return "" if value is None else json_text(value, ensure_ascii=False)
+
+
+def planned_dicts(messages: Sequence[BaseMessage], profile: str) -> list[PlanDict]:
+    """The dicts for planning, where a message that a program wrote mid-turn opens no turn.
+
+    Such a message stands in the user's role. Where two user messages may follow each other it is
+    planned as part of the running turn, so that the turn still begins with what a person typed.
+    """
+    planned = plan_dicts(messages)
+    if profile in _ALTERNATING:
+        return planned
+    typed = False
+    for i, message in enumerate(messages):
+        if typed and is_generated(message) and planned[i]["role"] == "user":
+            planned[i] = {**planned[i], "role": "assistant"}
+        typed = typed or is_typed_by_a_person(message)
+    return planned

@@ -23,14 +23,15 @@ from langchain_core.runnables import (
     RunnableSerializable,
     run_in_executor,
 )
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, PrivateAttr, field_validator
 
 from eunoe import BudgetError, Report
-from eunoe_langchain.counters import check_counter
+from eunoe.stages.accounting.price import PriceLookup
+from eunoe_langchain.checks import CHECKED_FIELDS, check_field
 from eunoe_langchain.graph_state import PreModelHook
-from eunoe_langchain.inputs import to_messages
-from eunoe_langchain.knobs import check_settings
-from eunoe_langchain.models import MODEL_FIELDS, models_of, read_model
+from eunoe_langchain.inputs import check_keywords, to_messages
+from eunoe_langchain.models import MODEL_FIELDS, models_of
+from eunoe_langchain.money import PlanMoney, as_prices
 from eunoe_langchain.planning import (
     OnOverflow,
     PlanOptions,
@@ -39,7 +40,7 @@ from eunoe_langchain.planning import (
     plan,
 )
 from eunoe_langchain.tool_schemas import read_tools
-from eunoe_langchain.watching import PlanWatch, check_observer, thread_name
+from eunoe_langchain.watching import PlanWatch, thread_name
 
 if TYPE_CHECKING:
     from eunoe_langchain.middleware import HistoryOptimizerMiddleware
@@ -58,6 +59,11 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     Attributes:
         max_tokens: tokens allowed for a request, system messages and framing included; above 0.
         reserve_tokens: tokens of these to leave free, for what is added later or for the answer.
+        max_cost_usd: dollars that the input of a request may cost, where the model's price is
+            known; 0 sets no cap. Where it is not known ``max_tokens`` alone counts, with a warning.
+        prices: own prices over the list prices, as a mapping or the path of a JSON file such as
+            ``{"models": {"mine": {"input": 1, "output": 4}}, "aliases": {"my-alias": "mine"}}``;
+            or in their place a ``ModelPricingTable`` or a ``CurrentPrices``.
         tools: what the model is bound to (``model.bind_tools``): the schemas take room, too. An
             agent tells its middleware of them; a chain and a hook know only what stands here.
         on_overflow: what to do when system messages and the current turn alone are too large:
@@ -98,6 +104,8 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
 
     max_tokens: int = Field(gt=0)
     reserve_tokens: int = Field(default=0, ge=0)
+    max_cost_usd: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    prices: Any = None
     tools: list[dict[str, Any]] = Field(default_factory=list)
     on_overflow: OnOverflow = "raise"
     token_counter: Any = "approximate"  # noqa: S105
@@ -121,19 +129,17 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
-    @field_validator("token_counter", "policy", "profile", "settings", "observer", *MODEL_FIELDS)
+    @field_validator(*CHECKED_FIELDS)
     @classmethod
     def _check(cls, value: Any, info: Any) -> Any:
-        name = info.field_name
-        if name in MODEL_FIELDS:
-            read_model(name, value)
-        elif name == "token_counter":
-            check_counter(value)
-        elif name == "observer":
-            check_observer(value)
-        else:
-            check_settings(name, value)
+        check_field(info.field_name, value)
         return value
+
+    _known_prices: PriceLookup = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Read the prices once."""
+        self._known_prices = as_prices(self.prices)
 
     @field_validator("tools", mode="before")
     @classmethod
@@ -163,6 +169,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
     def to_json(self) -> SerializedConstructor | SerializedNotImplemented:
         """The form for ``dumps``; counters that are no names, and objects, cannot be written."""
         others = [self.summary_store, self.observer, *(getattr(self, n) for n in MODEL_FIELDS)]
+        others += [] if isinstance(self.prices, (str, dict)) else [self.prices]
         if any(x is not None for x in others) or not isinstance(self.token_counter, str):
             return self.to_json_not_implemented()
         return super().to_json()
@@ -178,13 +185,13 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         Args:
             input: what a chat model takes: messages in any form, a prompt value, a string.
             config: callbacks, tags, configurable values.
-            **kwargs: ``max_tokens``, ``reserve_tokens`` for this call.
+            **kwargs: ``max_tokens``, ``reserve_tokens``, ``max_cost_usd`` for this call.
 
         Raises:
             BudgetError: with ``on_overflow="raise"``, if what may not be cut exceeds the budget.
             TypeError: the input is no list of messages, or a keyword is unknown.
         """
-        self._check_keywords(kwargs)
+        check_keywords(type(self).__name__, kwargs)
         return self._call_with_config(self._run, input, config, **kwargs)
 
     async def ainvoke(
@@ -194,7 +201,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         **kwargs: Any,
     ) -> list[BaseMessage]:
         """The same, planned off the event loop."""
-        self._check_keywords(kwargs)
+        check_keywords(type(self).__name__, kwargs)
         return await self._acall_with_config(self._arun, input, config, **kwargs)
 
     def explain(
@@ -207,7 +214,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
 
         In a thread that the config names, also why the provider's prompt cache would be lost.
         """
-        self._check_keywords(kwargs)
+        check_keywords(type(self).__name__, kwargs)
         watch = PlanWatch(thread=thread_name(config), looks_only=True)
         messages = to_messages(input)
         try:
@@ -299,15 +306,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             "settings": self.settings,
             "models": models_of(self),
             "deadline": self.deadline,
+            "money": PlanMoney(self._known_prices, changes.pop("max_cost_usd", self.max_cost_usd)),
             "watch": PlanWatch(thread=thread_name(), observer=self.observer),
         }
         return PlanOptions(**{**given, **changes})
-
-    def _check_keywords(self, kwargs: dict[str, Any]) -> None:
-        for name in kwargs:
-            if name not in ("max_tokens", "reserve_tokens"):
-                raise TypeError(
-                    f"{type(self).__name__} got an unexpected argument {name!r}; arguments of a "
-                    "chain's .bind() and .invoke() go to its first step, so bind those of the "
-                    f"model to the model: optimizer | model.bind({name}=...)"
-                )

@@ -9,10 +9,11 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from eunoe import Observer, OrchestratorResult, Report, SettingsError
+from eunoe import Observer, OrchestratorResult, Report, SettingsError, enter_requests
 from eunoe.pipeline.accounts.observing import cache_lost, faults_of_observer, request_event
 from eunoe.pipeline.accounts.sent_lists import SentLists
-from eunoe.stages.accounting.list_prices import list_prices
+from eunoe.stages.accounting.priced_limit import PricedLimit
+from eunoe_langchain.money import forecast_of_plan
 
 _THREAD_KEYS = ("thread_id", "session_id", "conversation_id")
 _sent_lists = SentLists()
@@ -57,6 +58,7 @@ def watched_report(
     tools: Sequence[Mapping[str, Any]],
     model_id: str | None,
     milliseconds: float,
+    limit: PricedLimit,
 ) -> Report:
     """The report with what is known of the thread; the observer is told. Never raises.
 
@@ -68,6 +70,7 @@ def watched_report(
         tools: schemas sent along.
         model_id: the model.
         milliseconds: that planning took.
+        limit: whose price counts.
     """
     with faults_of_observer():
         lost = cache_lost(
@@ -82,15 +85,19 @@ def watched_report(
         report = replace(report, cache_lost=lost)
         if watch.observer is not None and not watch.looks_only:
             times = {"planning": milliseconds}
+            forecast = forecast_of_plan(result, report.tokens_after)
+            entry = enter_requests([forecast], model_id=limit.model_id, prices=limit.prices)
             watch.observer.observe(
                 request_event(
                     result,
                     report,
                     given,
-                    list_prices(),
+                    limit.prices,
                     model_id,
                     watch.thread,
                     times,
+                    forecast=forecast,
+                    ledger=entry,
                     source="LangChain",
                 )
             )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from eunoe.domain.cost import money_text
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.event import RequestEvent
 from eunoe.domain.log import fault_name, log_fault, logger
@@ -59,10 +60,11 @@ EventEmitter = Callable[[dict[str, Any]], Awaitable[Any]]
 class ChatRefusedError(Exception):
     """The request cannot fit and the operator wants it refused; the text is shown to the user."""
 
-    def __init__(self, needed: int, allowed: int) -> None:
+    def __init__(self, needed: int, allowed: int, most_usd: float = 0.0) -> None:
+        more = f"; more may cost over {money_text(most_usd)}" if most_usd else ""
         super().__init__(
             f"This does not fit: the message, the system prompt and the tools take {needed:,} "
-            f"tokens, {allowed:,} are allowed. Shorten the message or switch tools off."
+            f"tokens, {allowed:,} are allowed{more}. Shorten the message or switch tools off."
         )
 
 
@@ -197,7 +199,7 @@ class Filter:
                 await _emit_event(emitter, event)
         except BudgetError as error:
             self._tell_failed(given, valves, f"it was refused: {error}")
-            raise ChatRefusedError(error.needed, error.allowed) from None
+            raise ChatRefusedError(error.needed, error.allowed, error.most_usd) from None
         except Exception as error:
             what = await _report_failure(error, valves, emitter)
             self._tell_failed(given, valves, f"it went through as it came: {what}")
@@ -207,10 +209,12 @@ class Filter:
         self, request: FilterRequest, valves: FilterValves, late: threading.Event
     ) -> tuple[FilterOutcome, list[dict[str, Any]]]:
         """The choice, and what to show of it; runs in a thread."""
-        factor = self._usage.factor(str(request.body.get("model") or ""))
+        model_id = str(request.body.get("model") or "")
+        factor, share = self._usage.factor(model_id), self._usage.cache_share(model_id)
         advisers = self._advisers.advisers(valves, request.embedding, request.loop)
         clock = StageClock() if self._watch.observer(valves) is not None else None
-        outcome = fit_request(
+        fit = partial(fit_request, prices=self._prices.prices(valves), hit_share=share)
+        outcome = fit(
             request, valves, self._shelf, self._views, factor, late.is_set, advisers, clock
         )
         if outcome.afterwards is not None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from eunoe.domain.budget import TokenBudget
 from eunoe.domain.conversation import Conversation
+from eunoe.domain.errors import BudgetError
 from eunoe.domain.flag import FLAG_NAMES
 from eunoe.domain.log import logger
 from eunoe.domain.report import Report
@@ -21,6 +22,9 @@ from eunoe.pipeline.advisers.advice import may_be_cut
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.stages.accounting.forecast import RequestForecast, provider_forecast
+from eunoe.stages.accounting.list_prices import list_prices
+from eunoe.stages.accounting.price import PriceLookup
+from eunoe.stages.accounting.request_cost import estimated_cost
 from eunoe.stages.counting.tokenizer import family_of, find_tokenizer
 from eunoe.wire.model_window import find_window, input_room, output_reserve_of
 from eunoe.wire.sent_schemas import sent_schemas
@@ -28,6 +32,7 @@ from eunoe_openwebui.advisers import NO_FILTER_ADVISERS, FilterAdvisers
 from eunoe_openwebui.choosing import FilterChoice, choose_messages
 from eunoe_openwebui.documents import find_documents, names_target, with_flags_in_front
 from eunoe_openwebui.hook import FilterRequest
+from eunoe_openwebui.money import allowed_with_money
 from eunoe_openwebui.turn import TurnNotes, next_turn_notes, with_flags_again, with_given_again
 from eunoe_openwebui.valves import FilterValves
 from eunoe_openwebui.window import base_model_id, priced_model_id
@@ -117,6 +122,8 @@ def fit_request(
     late: Callable[[], bool] | None = None,
     advisers: FilterAdvisers = NO_FILTER_ADVISERS,
     clock: StageClock | None = None,
+    prices: PriceLookup | None = None,
+    hit_share: float = 1.0,
 ) -> FilterOutcome:
     """Choose what the model sees.
 
@@ -129,6 +136,8 @@ def fit_request(
         late: asked now and then; once it says True, the newest turns are sent.
         advisers: models that are asked beside the words.
         clock: measures how long each stage takes; None where nobody observes.
+        prices: of models; by default their list prices.
+        hit_share: part of a repeated beginning that the model's cache gives back, in [0, 1].
 
     Raises:
         BudgetError: it does not fit and the valves say "refuse".
@@ -140,7 +149,13 @@ def fit_request(
         messages = with_flags_in_front(messages, request.written)
     own_prompt = _own_prompt(request.model_prompt, messages)
     prompt_tokens = _prompt_tokens(own_prompt, real_model)
-    allowed = allowed_tokens(request, valves)
+    priced = allowed_with_money(
+        allowed_tokens(request, valves),
+        valves.max_cost_usd,
+        list_prices() if prices is None else prices,
+        priced_model_id(model_id, request.model, request.base),
+    )
+    allowed = priced.tokens
     engine = shelf.engine(settings_of(valves), _OVERFLOW_MODES[valves.on_overflow], advisers)
 
     def choose(conversation: Conversation, room: int) -> OrchestratorResult:
@@ -159,14 +174,17 @@ def fit_request(
     documents = find_documents(messages, request.written, counter)
     if documents is not None and valves.read_flags and names_target(messages):
         documents = None  # a target counts them
-    choice = choose_messages(
-        choose,
-        messages,
-        documents,
-        room=max(1, int(allowed / factor) - prompt_tokens),
-        chat=request.chat,
-        again=bool(request.earlier.counted),
-    )
+    try:
+        choice = choose_messages(
+            choose,
+            messages,
+            documents,
+            room=max(1, int(allowed / factor) - prompt_tokens),
+            chat=request.chat,
+            again=bool(request.earlier.counted),
+        )
+    except BudgetError as error:
+        raise priced.refusal(error) from None
     sent = with_given_again(choice.placements, request.body["messages"])
     choice = replace(choice, placements=tuple(sent))
     report, forecast = _seen_with_the_last(request, views, messages, choice, own_prompt)
@@ -176,12 +194,15 @@ def fit_request(
     due = asked and may_be_cut(report.tokens_before, report.budget)
     counted = report.tokens_after + prompt_tokens
     notes = next_turn_notes(request.earlier, messages, choice.placements, report, counted, forecast)
-    priced = priced_model_id(model_id, request.model, request.base)
+    costing = estimated_cost(
+        lambda: forecast, priced.prices, priced.model_id, hit_share=hit_share, most_usd=priced.usd
+    )
+    warnings = (*report.warnings, *priced.notes, *advisers.faults)
     return FilterOutcome(
         messages=[placed.message for placed in choice.placements],
-        report=replace(report, warnings=(*report.warnings, *advisers.faults)),
+        report=replace(report, costing=costing, warnings=warnings),
         result=choice.result,
-        notes=replace(notes, chat=request.chat, model=model_id, priced=priced),
+        notes=replace(notes, chat=request.chat, model=model_id, priced=priced.model_id or ""),
         allowed=min(allowed, math.ceil((report.budget + prompt_tokens) * factor)),
         read=messages,
         afterwards=partial(_finish, engine, choice.conversation if due else None, choice.result)

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eunoe.domain.budget import CompositeBudget, CostBudget, TokenBudget
 from eunoe.domain.cost import money_text
 from eunoe.pipeline.accounts.usage_book import MeasuredTurn
 from eunoe.stages.accounting.ledger import Ledger
+from eunoe.stages.accounting.price import PriceLookup
+from eunoe.stages.accounting.priced_limit import PricedLimit, allowed_by_price
 from eunoe.stages.accounting.status_text import (
     STATUS_SEPARATOR,
     accounting_line,
     sent_piece,
     token_text,
 )
+
+
+def allowed_with_money(
+    tokens: int, max_cost_usd: float, prices: PriceLookup, model_id: str
+) -> PricedLimit:
+    """What a request may take: so many tokens, and no more than the money buys.
+
+    Args:
+        tokens: allowed by the other valves.
+        max_cost_usd: for the input of a request; 0 for no cap.
+        prices: of models.
+        model_id: name under which the model has a price; empty for one that costs nothing.
+    """
+    cost = CostBudget(max_cost_usd if model_id else 0.0)
+    budget = CompositeBudget(TokenBudget(tokens), cost)
+    return allowed_by_price(budget, prices, model_id or None)
 
 
 def money_line(
@@ -61,6 +80,6 @@ def money_account(chat: Ledger) -> Sequence[str]:
     first += f"{about}{sent} tokens sent" + (f", {about}{cached} from the cache" if cached else "")
     if total.sent.unpriced:
         return (first, "the price of the model is not known")
-    ways = (("untouched", total.untouched), ("newest turns alone", total.window))
+    ways = (("untouched", total.untouched), ("plain window", total.window))
     others = ", ".join(f"{name} ≈{money_text(tally.cost_usd)}" for name, tally in ways)
     return (first, f"it cost {about}{money_text(total.sent.cost_usd)}; {others}")

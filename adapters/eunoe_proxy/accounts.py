@@ -31,7 +31,7 @@ class EnteredAnswer:
     Attributes:
         cached: tokens that came from the provider's cache.
         saved: seconds that a local model did not spend on reading these; 0 where none is known.
-        ledger: of the request; None where nobody wants it.
+        ledger: of the request; None where nobody keeps it, and no price is known.
     """
 
     cached: int
@@ -90,7 +90,7 @@ class ProxyAccounts:
             return None
         turn = self.book.learn(model, counted, (forecast,) if named else (), usage)
         entry = None
-        if self._keeper is not None or watched:
+        if self._keeper is not None or watched or self.prices.get(model) is not None:
             entry = enter_requests(
                 [forecast],
                 model_id=model,

@@ -105,7 +105,7 @@ class ProxyApp:
         self._watch = ProxyWatch(observer, prices) if observer is not None else None
         models = (embedder, summarizer, entity_extractor)
         self._fitter = ChatFitter(
-            settings, self._accounts.book, *models, watched=observer is not None
+            settings, self._accounts.book, prices, *models, watched=observer is not None
         )
         self._behind = WorkBehind()
 
@@ -294,6 +294,8 @@ class ProxyApp:
             cached, saved = entered.cached, entered.saved
             self.metrics.count_tokens(fitted.model, before=before, after=after, cached=cached)
             self.metrics.count_saved(fitted.model, saved)
+            if entered.ledger is not None:
+                self.metrics.count_cost(fitted.model, entered.ledger)
         except Exception as error:
             logger.warning("eunoe could not enter an answer: %s", type(error).__name__)
         finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import os
 import threading
 import time
@@ -13,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eunoe.domain.budget import TokenBudget
+from eunoe.domain.budget import CompositeBudget, CostBudget, TokenBudget
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.errors import BudgetError, ConversationError
 from eunoe.domain.log import log_fault, logger
@@ -26,6 +25,9 @@ from eunoe.pipeline.accounts.usage_book import UsageBook
 from eunoe.pipeline.orchestrator import ContextOrchestrator
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.stages.accounting.forecast import RequestForecast, provider_forecast
+from eunoe.stages.accounting.price import PriceLookup
+from eunoe.stages.accounting.priced_limit import PricedLimit, allowed_by_price
+from eunoe.stages.accounting.request_cost import estimated_cost
 from eunoe.wire.model_window import (
     input_room,
     named_window,
@@ -83,6 +85,7 @@ class ChatFitter:
     Args:
         settings: of the operator.
         book: how far counts are off, by model.
+        prices: of models.
         embedder: lets meaning count beside words; None for words alone.
         summarizer: sums up what a cut leaves out; None for no summaries.
         extractor: finds names beside our own; None for none.
@@ -93,6 +96,7 @@ class ChatFitter:
         self,
         settings: ProxySettings,
         book: UsageBook,
+        prices: PriceLookup,
         embedder: Embedder | None = None,
         summarizer: Summarizer | None = None,
         extractor: EntityExtractor | None = None,
@@ -100,6 +104,7 @@ class ChatFitter:
         watched: bool = False,
     ) -> None:
         self._settings, self._book, self._watched = settings, book, watched
+        self._prices = prices
         self._orchestrator = ContextOrchestrator(
             settings=Settings(read_flags=settings.read_flags, scale_by_family=True),
             on_overflow=_ON_OVERFLOW[settings.on_overflow],
@@ -176,6 +181,19 @@ class ChatFitter:
         forecast = forecast.with_repeated(outlook.repeated or 0)
         return report, forecast.with_unchanged(outlook.unchanged)
 
+    def _priced(
+        self, report: Report, forecast: RequestForecast, model: str, priced: PricedLimit
+    ) -> Report:
+        """The report with the cost by what is known here of prices and of the cache."""
+        costing = estimated_cost(
+            lambda: forecast,
+            self._prices,
+            model,
+            hit_share=self._book.cache_share(model),
+            most_usd=priced.usd,
+        )
+        return replace(report, costing=costing, warnings=(*report.warnings, *priced.notes))
+
     def close(self) -> None:
         """End the threads; what waits in them is dropped."""
         self.workers.shutdown(wait=False, cancel_futures=True)
@@ -198,23 +216,29 @@ class ChatFitter:
         model = body.model
         factor = self._book.factor(model)
         allowed = allowed_tokens(body, self._settings, window, wishes.max_tokens)
+        budget = CompositeBudget(TokenBudget(allowed), CostBudget(self._settings.max_cost_usd))
+        priced = allowed_by_price(budget, self._prices, model or None)
         session = wishes.session or session_of(body.messages)
         conversation = Conversation.from_openai_messages(body.messages)
-        result = self._orchestrator.process_sync(
-            conversation,
-            model_id=model or None,
-            profile=self._settings.profile,
-            tools=sent_schemas(body.values) or None,
-            session_id=session,
-            policy=wishes.policy or self._settings.policy,
-            budget=TokenBudget(max(1, math.floor(allowed / factor)) if allowed else 0),
-            expired=late.is_set,
-            clock=clock,
-        )
+        try:
+            result = self._orchestrator.process_sync(
+                conversation,
+                model_id=model or None,
+                profile=self._settings.profile,
+                tools=sent_schemas(body.values) or None,
+                session_id=session,
+                policy=wishes.policy or self._settings.policy,
+                budget=TokenBudget(max(1, int(priced.tokens / factor)) if priced.tokens else 0),
+                expired=late.is_set,
+                clock=clock,
+            )
+        except BudgetError as error:
+            raise priced.refusal(error) from None
         same = result.conversation is conversation
         sent = body.written(None if same else result.placements, ask_usage=self._settings.ask_usage)
         report, forecast = self._followed(body, wishes, result)
         forecast = provider_forecast(forecast, 0, factor, window)
+        report = self._priced(report, forecast, model, priced)
         seconds = time.perf_counter() - began
         watched = None
         if clock is not None:

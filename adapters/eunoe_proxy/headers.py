@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from eunoe.domain.cost import RequestCost
 from eunoe.domain.report import Fate, Report
 from eunoe_proxy.wishes import Wishes
 from eunoe_web.asgi import Headers
@@ -43,11 +44,26 @@ def report_figures(report: Report, *, changed: bool) -> dict[str, str]:
         "mended": str(len(report.mended)),
         "warnings": str(len(report.warnings) + len(report.violations)),
     }
+    pairs |= _money_figures(report.cost)
     if report.cache_lost:
         pairs["cache-lost"] = report.cache_lost
     if report.infeasible is not None:
         pairs["over-budget"] = str(report.infeasible.needed - report.infeasible.allowed)
     return pairs
+
+
+def _money_figures(cost: RequestCost | None) -> dict[str, str]:
+    """Dollars for the input, as estimated before the answer; none without a price."""
+    if cost is None or cost.sent.usd is None:
+        return {}
+    dollars = {
+        "cost-estimated": cost.sent.usd,
+        "cost-untouched": cost.untouched.usd or 0.0,
+        "cost-window": cost.window.usd or 0.0,
+    }
+    if cost.most_usd:
+        dollars["cost-allowed"] = cost.most_usd
+    return {name: f"{usd:.8f}" for name, usd in dollars.items()}
 
 
 def _yes(value: bool) -> str:

@@ -10,6 +10,9 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from eunoe.stages.accounting.ledger import Ledger
+from eunoe.stages.accounting.price import PICODOLLARS
+
 _MODELS_NAMED = 50
 _LONGEST_MODEL = 100
 _OTHER = "other"
@@ -45,6 +48,7 @@ class ProxyMetrics:
         self._failures: Counter[str] = Counter()
         self._tokens: dict[str, Counter[str]] = {}
         self._saved: defaultdict[str, float] = defaultdict(float)
+        self._costs: dict[str, Counter[tuple[str, str]]] = {}
         self._buckets = [0] * (len(BUCKETS) + 1)
         self._milliseconds = 0.0
         self._passed = 0
@@ -80,6 +84,17 @@ class ProxyMetrics:
             with self._lock:
                 name = model[:_LONGEST_MODEL] or _OTHER
                 self._saved[name if name in self._tokens else _OTHER] += seconds
+
+    def count_cost(self, model: str, entry: Ledger) -> None:
+        """An answered request whose price is known, by whether its usage was reported."""
+        total, kind = entry.total, "measured" if entry.is_measured else "estimated"
+        if total.sent.unpriced or not total.sent.requests:
+            return
+        with self._lock:
+            name = model[:_LONGEST_MODEL] or _OTHER
+            costs = self._costs.setdefault(name if name in self._tokens else _OTHER, Counter())
+            costs["sent", kind] += total.sent.cost
+            costs["untouched", "estimated"] += total.untouched.cost
 
     def count_choosing(self, milliseconds: float) -> None:
         """How long one choice took."""
@@ -118,7 +133,17 @@ class ProxyMetrics:
                 "Reading that local models were spared by their caches, at the speed they report.",
                 [(f'model="{_escaped(m)}"', round(s, 3)) for m, s in sorted(self._saved.items())],
             )
+            lines += self._money()
             return "\n".join([*lines, *self._histogram()]) + "\n"
+
+    def _money(self) -> list[str]:
+        rows = [
+            (f'model="{_escaped(model)}",way="{way}",kind="{kind}"', picodollars / PICODOLLARS)
+            for model, costs in sorted(self._costs.items())
+            for (way, kind), picodollars in sorted(costs.items())
+        ]
+        words = "Dollars for answered chats whose model has a price, and for these chats untouched."
+        return _counter("eunoe_cost_dollars_total", words, rows)
 
     def _histogram(self) -> list[str]:
         name = "eunoe_choosing_milliseconds"

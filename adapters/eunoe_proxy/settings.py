@@ -31,6 +31,7 @@ class ProxyOptions(TypedDict, total=False):
 
     api_key: str
     max_tokens: int
+    max_cost_usd: float
     context_share: float
     context_window: int
     policy: str | None
@@ -56,6 +57,8 @@ class ProxySettings:
         upstream: address of the server, its version included, such as ``http://localhost:1234/v1``.
         api_key: goes upstream in place of the caller's own; empty passes the caller's on.
         max_tokens: of a request, the room for its answer included; 0 sets no cap.
+        max_cost_usd: dollars that the input of a request may cost; 0 sets no cap, nor does money
+            where the price of the model is not known: tokens alone count then.
         context_share: share of the model's window that messages and tools may take, in (0, 1].
         context_window: tokens that every model here holds; 0 goes by what the request, the model's
             name or the server's list of models tell. Where that is nothing, ``max_tokens`` alone
@@ -84,6 +87,7 @@ class ProxySettings:
     upstream: str
     api_key: str = ""
     max_tokens: int = 0
+    max_cost_usd: float = 0.0
     context_share: float = 0.9
     context_window: int = 0
     policy: str | None = None
@@ -104,6 +108,7 @@ class ProxySettings:
         _require_address(self.upstream)
         for name in ("max_tokens", "context_window", "largest_body"):
             require_whole(name, getattr(self, name), _WHOLE)
+        require_number("max_cost_usd", self.max_cost_usd, "dollars, 0 or above, finite")
         for name in ("context_share", "deadline", "timeout", "connect_timeout"):
             value = getattr(self, name)
             allowed = "a share" if name == "context_share" else "seconds"

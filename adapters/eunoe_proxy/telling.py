@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from eunoe.domain.cost import money_text
+from eunoe.stages.accounting.request_cost import cost_of_entry
 from eunoe.stages.accounting.status_text import seconds_piece
 from eunoe_proxy.accounts import EnteredAnswer
 from eunoe_proxy.fitting import Fitted
@@ -33,6 +35,7 @@ def request_line(fitted: Fitted, passage: Passage, entered: EnteredAnswer | None
         pieces.append(f"{entered.cached:,} from the cache")
         if saved := seconds_piece(entered.saved):
             pieces.append(saved)
+    pieces += _money_pieces(entered)
     if report is not None and report.cache_lost:
         pieces.append(f"cache lost: {report.cache_lost}")
     ended = f"status {passage.status}" if passage.status else "no answer"
@@ -43,3 +46,11 @@ def request_line(fitted: Fitted, passage: Passage, entered: EnteredAnswer | None
     if report is not None:
         ended += f"; chosen in {fitted.seconds * 1000:.0f} ms"
     return f"{model or 'no model'}: {', '.join(pieces)}; {ended}"
+
+
+def _money_pieces(entered: EnteredAnswer | None) -> list[str]:
+    """What it cost, answer included, or what its input is estimated to cost without a report."""
+    billed = cost_of_entry(entered.ledger) if entered is not None and entered.ledger else None
+    if billed is None or billed.sent.usd is None:
+        return []
+    return [f"{'' if billed.measured else '≈'}{money_text(billed.sent.usd)}"]

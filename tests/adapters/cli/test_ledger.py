@@ -44,7 +44,7 @@ def test_the_table(eunoe, file):
         "1",
         "8,000",
         "6,000",
-        "$0.007",
+        "$0.0075",
         "≈$0.776",
         "≈$0.021",
         "≈$0.768",
@@ -55,7 +55,7 @@ def test_the_table(eunoe, file):
     assert (
         "the same requests in tokens: sent ≈32,000, untouched ≈1,600,000, plain window ≈32,000"
     ) in out
-    assert "measured: 1 request, 8,000 tokens, $0.007; estimated: 3 requests" in out
+    assert "measured: 1 request, 8,000 tokens, $0.0075; estimated: 3 requests" in out
     assert "1 request without a known price: tokens only" in out
     assert "untouched, 4 requests would have been over their limit" in out
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from eunoe.domain.cost import CostAccount
 from eunoe.domain.event import RequestEvent
 from eunoe.domain.log import logger
 from eunoe.domain.ports import Observer
@@ -23,6 +24,7 @@ from eunoe.pipeline.result import OrchestratorResult
 from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.accounting.ledger import Ledger
 from eunoe.stages.accounting.price import PriceLookup
+from eunoe.stages.accounting.request_cost import cost_of_entry
 
 _FLAG_VALUE = re.compile(r"(the \d+\w\w message: ![a-z_]+)=.*(: (?:allowed|it is) )", re.DOTALL)
 
@@ -125,8 +127,10 @@ def request_event(
     if ledger is None:
         ledger = enter_requests([forecast], model_id=model_id, prices=prices)
     warnings = tuple(_FLAG_VALUE.sub(r"\1=…\2", warning) for warning in report.warnings)
+    cost = report.cost  # as a value: what works it out holds the chat
+    entered = cost_of_entry(ledger, cost.most_usd if cost is not None else 0.0)
     return RequestEvent(
-        report=report if warnings == report.warnings else replace(report, warnings=warnings),
+        report=replace(report, warnings=warnings, costing=CostAccount.of(entered or cost)),
         model_id=model_id or "",
         session_id=session_id,
         forecast=_forecast_figures(forecast),

@@ -60,6 +60,11 @@ class RequestForecast:
     window: PromptForecast
     untouched_fits: bool = True
 
+    def with_sent(self, tokens: int) -> RequestForecast:
+        """The same for a list that goes out with so many tokens, as another counter has it."""
+        repeated = min(self.sent.repeated, max(0, tokens))
+        return replace(self, sent=PromptForecast(prompt=max(0, tokens), repeated=repeated))
+
     def with_repeated(self, tokens: int | None) -> RequestForecast:
         """The same, with the repeated prefix of what is sent known; None leaves it as it is."""
         if tokens is None:

@@ -55,15 +55,16 @@ class ModelPricingTable:
 
         Args:
             data: ``{"models": {name: {"input": 2.5, "cached": 1.25, "output": 10}}, "aliases":
-                {name: other name}, "source": "..."}``, all in US dollars per million tokens; or
-                the models alone; or a list of them, each with its ``model_id``. The longer names
-                ``input_price_per_1m`` and so on are read, too.
+                {name: other name}, "source": "..."}``, or a part of it, all in US dollars per
+                million tokens; or the models alone; or a list of them, each with its ``model_id``.
+                The longer names ``input_price_per_1m`` and so on are read, too.
 
         Raises:
             SettingsError: it is none of these, or a price is no number or negative.
         """
-        if isinstance(data, Mapping) and "models" in data:
-            models, aliases, source = data["models"], data.get("aliases"), data.get("source")
+        if isinstance(data, Mapping) and not {"models", "aliases"}.isdisjoint(data):
+            models, aliases = data.get("models", {}), data.get("aliases")
+            source = data.get("source")
         else:
             models, aliases, source = data, None, None
         if isinstance(models, Mapping):

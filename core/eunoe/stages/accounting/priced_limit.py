@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from eunoe.domain.budget import Budget, money_part, most_dollars, token_part
+from eunoe.domain.errors import BudgetError
 from eunoe.stages.accounting.price import PriceLookup, affordable_tokens, depends_on_price
 
 
@@ -28,6 +29,15 @@ class PricedLimit:
     prices: PriceLookup
     model_id: str | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def binding_usd(self) -> float:
+        """Dollars that the input may cost, where that is what sets the limit; else 0."""
+        return self.usd if self.money and self.tokens == self.money else 0.0
+
+    def refusal(self, error: BudgetError) -> BudgetError:
+        """The error of a pipeline that was given the tokens alone, with what money says of them."""
+        return BudgetError(error.needed, error.allowed, error.reserve, self.binding_usd)
 
 
 def allowed_by_price(
