@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,8 @@ def find_option_prices(options: argparse.Namespace) -> PriceLookup:
     from eunoe_backends import OpenRouterPrices, find_prices
 
     live = OpenRouterPrices(kept_prices_file()) if options.live_prices else None
+    if live is not None and not live.table():
+        print("no live prices: the listed ones count", file=sys.stderr)
     return find_prices(own_file=options.prices, live=live)
 
 

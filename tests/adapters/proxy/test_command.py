@@ -122,7 +122,9 @@ def test_the_options_for_prices_reach_the_settings(tmp_path):
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     upstream = ["--upstream", "http://127.0.0.1:9/v1"]
-    options = parser.parse_args([*upstream, "--prices", str(file), "--live-prices"])
-    settings = make_app(options).settings
+    money = ["--prices", str(file), "--live-prices", "--max-cost", "$0.02"]
+    settings = make_app(parser.parse_args([*upstream, *money])).settings
     assert (settings.price_file, settings.live_prices) == (str(file), True)
-    assert not make_app(parser.parse_args(upstream)).settings.live_prices
+    assert settings.max_cost_usd == 0.02
+    plain = make_app(parser.parse_args(upstream)).settings
+    assert (plain.live_prices, plain.max_cost_usd) == (False, 0)

@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from eunoe.domain.budget import CompositeBudget, CostBudget, TokenBudget, TokenTargetBudget
+from eunoe.domain.budget import (
+    CompositeBudget,
+    CostBudget,
+    TokenBudget,
+    TokenTargetBudget,
+    money_part,
+    most_dollars,
+    token_part,
+)
 from eunoe.domain.errors import SettingsError
 
 
@@ -76,3 +84,21 @@ def test_wrong_budgets_say_what_is_allowed(make, said):
     with pytest.raises(SettingsError) as caught:
         make()
     assert said in str(caught.value)
+
+
+TOKENS, TARGET, MONEY = TokenBudget(500), TokenTargetBudget(300), CostBudget(0.01)
+
+
+@pytest.mark.parametrize(
+    ("budget", "tokens", "money", "dollars"),
+    [
+        (TOKENS, TOKENS, TOKENS, 0.0),
+        (MONEY, TokenBudget(0), MONEY, 0.01),
+        (CompositeBudget(TARGET, MONEY), TARGET, MONEY, 0.01),
+        (CompositeBudget(TOKENS), TOKENS, CompositeBudget(TOKENS), 0.0),
+        (CostBudget(0), TokenBudget(0), CostBudget(0), 0.0),
+    ],
+)
+def test_the_two_parts_of_a_budget(budget, tokens, money, dollars):
+    assert (token_part(budget), money_part(budget)) == (tokens, money)
+    assert most_dollars(budget) == dollars

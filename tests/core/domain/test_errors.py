@@ -31,6 +31,14 @@ ERRORS = [
         id="budget with a reserve",
     ),
     pytest.param(
+        BudgetError(120, 4, most_usd=0.00001),
+        ValueError,
+        "system messages, tools and the current turn take 120 tokens, 4 allowed: more may cost "
+        "over $0.000010",
+        {"needed": 120, "allowed": 4, "reserve": 0, "most_usd": 0.00001},
+        id="budget in money",
+    ),
+    pytest.param(
         SettingsError("low_water", 2, "from 0 to 1"),
         ValueError,
         "low_water is 2; allowed: from 0 to 1",

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 
 import pytest
 
+from eunoe.domain.cost import CostAccount, RequestCost, WayCost
 from eunoe.domain.report import Certificate, Cut, DecisionList, Fate, Overrun, Report
 
 DROPPED_BEFORE = "before the window, and the question does not need it"
@@ -146,3 +148,33 @@ def test_a_report_for_machines():
         "tokens": 6,
         "reason": "the question needs it",
     }
+    assert plain["cost"] is None
+
+
+def test_what_a_request_costs_is_one_line_and_plain_values():
+    ways = {
+        "sent": WayCost(prompt=7900, cached=6100, usd=0.0111),
+        "untouched": WayCost(prompt=12_000, usd=0.03),
+        "window": WayCost(prompt=7950, usd=0.019),
+    }
+    cost = RequestCost(**ways)
+    report = replace(full_report(), costing=CostAccount.of(cost))
+    assert report.cost is cost
+    lines, plain = report.explain().split("\n"), full_report().explain().split("\n")
+    assert lines == [plain[0], f"cost: {cost.describe()}", *plain[1:]]
+    told = json.loads(json.dumps(report.to_dict()))
+    assert told["cost"]["sent"] == {"prompt": 7900, "cached": 6100, "usd": 0.0111}
+    assert told["cost"]["measured"] is False
+    assert set(told) == set(full_report().to_dict())
+    assert report != full_report() == full_report()
+
+
+def test_a_report_that_nobody_reads_works_nothing_out():
+    def fail() -> RequestCost:
+        raise AssertionError("looked at")
+
+    report = replace(full_report(), costing=CostAccount(fail))
+    assert replace(report, cache_lost="x").counts() == full_report().counts()
+    assert "looked" not in repr(report)
+    with pytest.raises(AssertionError, match="looked at"):
+        report.explain()

@@ -12,8 +12,11 @@ from eunoe import (
     ContextOrchestrator,
     Conversation,
     CostBudget,
+    Settings,
     TokenBudget,
+    enter_requests,
 )
+from eunoe.pipeline.chat.transcript import PipelineMemory
 from eunoe.stages.accounting.list_prices import list_prices
 from eunoe.stages.accounting.price import PICODOLLARS, ModelPrice, TokenUse, request_cost
 from eunoe.stages.accounting.price_table import ModelPricingTable
@@ -103,3 +106,154 @@ def test_any_price_any_cap(cents: float, dollars_per_million: float):
     except BudgetError as error:
         tokens = error.allowed
     assert tokens * dollars_per_million / 1e6 <= cents / 100 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("reserve", [0, 300, 5000])
+def test_the_room_for_the_answer_is_not_bought_as_input(reserve: int):
+    budget = CompositeBudget(TokenBudget(20_000), CostBudget(dollars("gpt-4o", 1000)))
+    result = ContextOrchestrator(budget).process_sync(
+        CONVERSATION, model_id="gpt-4o", output_reserve=reserve, policy="window"
+    )
+    assert result.report.budget == 1000 + reserve
+    assert 500 < result.report.tokens_after <= 1000
+    assert (
+        result.report.tokens_after
+        == ContextOrchestrator(budget)
+        .process_sync(CONVERSATION, model_id="gpt-4o", policy="window")
+        .report.tokens_after
+    )
+
+
+@pytest.mark.parametrize("flag", ["!full", "!target=90000", "!full,target=90000"])
+def test_no_flag_buys_more_than_the_money_does(flag: str):
+    chat = [*CHAT[:-1], {"role": "user", "content": f"{flag} And now?"}]
+    orchestrator = ContextOrchestrator(
+        CompositeBudget(TokenBudget(400), CostBudget(dollars("gpt-4o", 1000))), flag_cap=50_000
+    )
+    report = orchestrator.process_sync(
+        Conversation.from_openai_messages(chat), model_id="gpt-4o"
+    ).report
+    assert report.budget == 1000  # more than the 400 tokens that count without a flag
+    assert dollars("gpt-4o", report.tokens_after) <= dollars("gpt-4o", 1000)
+    alone = ContextOrchestrator(TokenBudget(400), flag_cap=50_000)
+    free = alone.process_sync(Conversation.from_openai_messages(chat), model_id="gpt-4o").report
+    assert free.budget == 50_000
+
+
+def test_what_is_refused_for_money_says_so():
+    with pytest.raises(BudgetError, match=r"more may cost over \$0\.000010") as error:
+        ContextOrchestrator(CostBudget(0.00001)).process_sync(CONVERSATION, model_id="gpt-4o")
+    assert error.value.most_usd == 0.00001
+    both = CompositeBudget(TokenBudget(4), CostBudget(1.0))
+    with pytest.raises(BudgetError) as error:
+        ContextOrchestrator(both).process_sync(CONVERSATION, model_id="gpt-4o")
+    assert error.value.most_usd == 0
+    assert "cost" not in str(error.value)
+
+
+@pytest.mark.parametrize("on_overflow", ["truncate", "keep"])
+def test_what_may_not_be_cut_goes_on_over_the_money_where_the_operator_says_so(on_overflow: str):
+    orchestrator = ContextOrchestrator(CostBudget(0.00001), on_overflow=on_overflow)
+    report = orchestrator.process_sync(CONVERSATION, model_id="gpt-4o").report
+    assert report.infeasible is not None
+    assert report.cost is not None
+    assert report.cost.sent.usd > report.cost.most_usd == 0.00001
+    assert "of $0.000010 allowed" in report.explain()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    turns=st.integers(0, 60),
+    cents=st.floats(0.01, 1),
+    tokens=st.integers(60, 9000),
+    policy=st.sampled_from(["stable", "relevance", "window", "off"]),
+    model_id=st.sampled_from(["gpt-4o", "claude-sonnet-4-5", "my-own-model", None]),
+    reserve=st.integers(0, 500),
+)
+def test_the_report_tells_what_the_ledger_will(turns, cents, tokens, policy, model_id, reserve):
+    chat = Conversation.from_openai_messages([*CHAT[: 1 + 2 * turns], CHAT[-1]])
+    budget = CompositeBudget(TokenBudget(tokens), CostBudget(cents / 100))
+    result = ContextOrchestrator(budget, on_overflow="keep").process_sync(
+        chat, model_id=model_id, policy=policy, output_reserve=reserve
+    )
+    report, cost = result.report, result.report.cost
+    total = enter_requests([result.forecast], model_id=model_id).estimated
+    assert cost is not None
+    assert not cost.measured
+    for way, tally in (
+        (cost.sent, total.sent),
+        (cost.untouched, total.untouched),
+        (cost.window, total.window),
+    ):
+        assert (way.prompt, way.cached) == (tally.prompt, tally.cached)
+        assert way.usd == (None if tally.unpriced else tally.cost_usd)
+    assert cost.sent.prompt == report.tokens_after
+    assert cost.untouched.prompt == report.tokens_before
+    known = list_prices().get(model_id) is not None
+    assert (cost.sent.usd is not None) is known
+    assert cost.most_usd == (cents / 100 if known else 0.0)
+    if known and report.infeasible is None and policy != "off":
+        assert cost.sent.usd <= cost.most_usd * (1 + 1e-9)
+    [line] = [x for x in report.explain().split("\n") if x.startswith("cost: ")]
+    assert ("$" in line) is known
+
+
+def test_a_model_that_counts_more_than_we_do_costs_more():
+    orchestrator = ContextOrchestrator(TokenBudget(4000))
+    plain = orchestrator.process_sync(CONVERSATION, model_id="gpt-4o", policy="window")
+    asked = plain.reported({"prompt_tokens": round(plain.token_count * 1.3)})
+    chat = [*CHAT, {"role": "assistant", "content": "Fine."}, {"role": "user", "content": "And?"}]
+    report = orchestrator.process_sync(
+        Conversation.from_openai_messages(chat), model_id="gpt-4o", usage=asked, policy="window"
+    ).report
+    assert report.calibrated > 1.2
+    assert report.cost.sent.prompt == pytest.approx(report.tokens_after * report.calibrated, abs=1)
+
+
+class Watched:
+    """Prices that note who is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str | None] = []
+
+    def get(self, model_id: str | None) -> ModelPrice | None:
+        self.asked.append(model_id)
+        return list_prices().get(model_id)
+
+
+def test_prices_are_asked_for_where_money_plays_a_part_or_somebody_looks():
+    prices = Watched()
+    result = ContextOrchestrator(TokenBudget(900), prices=prices).process_sync(
+        CONVERSATION, model_id="gpt-4o"
+    )
+    assert prices.asked == []
+    assert result.report.cost is result.report.cost
+    assert prices.asked == ["gpt-4o"]
+    ContextOrchestrator(CostBudget(0.01), prices=prices).process_sync(
+        CONVERSATION, model_id="gpt-4.1"
+    )
+    assert prices.asked == ["gpt-4o", "gpt-4.1"]
+
+
+@pytest.mark.parametrize("policy", ["stable", "window", "off"])
+@pytest.mark.parametrize("budget", [900, 100_000])
+def test_a_report_that_is_read_late_says_what_it_would_have_said_at_once(policy: str, budget: int):
+    """The chat has grown by then, from another question in place of the last one."""
+    by = ContextOrchestrator(
+        TokenBudget(budget), settings=Settings(policy=policy), memory=PipelineMemory()
+    )
+
+    def ask(size: int, question: str, engine: ContextOrchestrator):
+        chat = [*CHAT[:size], {"role": "user", "content": question}]
+        return engine.process_sync(Conversation.from_openai_messages(chat), model_id="gpt-4o")
+
+    asked = [(41, "And now?")]
+    asked += [(n, f"A longer question than the one before, number {n}.") for n in (43, 45, 61)]
+    late = [ask(size, question, by) for size, question in asked]
+    for (size, question), result in zip(asked, late, strict=True):
+        cold = ContextOrchestrator(
+            TokenBudget(budget), settings=Settings(policy=policy), memory=PipelineMemory()
+        )
+        at_once = ask(size, question, cold)
+        assert result.report.cost == at_once.report.cost
+        assert result.forecast == at_once.forecast

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from eunoe import (
     Ledger,
     RequestEvent,
     TokenBudget,
+    enter_requests,
 )
+from eunoe.pipeline.accounts.observing import request_event
 
 SECRET = "xylophone"
 
@@ -113,3 +116,37 @@ def test_a_refused_request_is_no_event() -> None:
     with pytest.raises(BudgetError):
         process(notebook, make_chat(3), budget=10)
     assert notebook.events == []
+
+
+@pytest.mark.parametrize("model_id", ["gpt-4o", "my-own-model"])
+def test_the_report_of_an_event_and_its_ledger_say_the_same_of_money(model_id: str) -> None:
+    notebook = Notebook()
+    engine = ContextOrchestrator(TokenBudget(4000), observer=notebook)
+    chat = Conversation.from_openai_messages(make_chat(60))
+    result = engine.process_sync(chat, model_id=model_id)
+    (event,) = notebook.events
+    cost, account = event.report.cost, Ledger.from_flat(event.ledger).estimated
+    assert cost is not None
+    assert cost == result.report.cost
+    for way, tally in ((cost.sent, account.sent), (cost.window, account.window)):
+        assert (way.prompt, way.cached) == (tally.prompt, tally.cached)
+        assert way.usd == (None if tally.unpriced else tally.cost_usd)
+    assert SECRET.encode() not in pickle.dumps(event)
+
+
+def test_what_was_reported_takes_the_place_of_the_estimate_in_the_report_too() -> None:
+    chat = make_chat(20)
+    result = process(None, chat)
+    usage = {"prompt_tokens": 3000, "completion_tokens": 50}
+    ledger = enter_requests([result.forecast], model_id="gpt-4o", usage=usage)
+    prices = ContextOrchestrator().prices
+
+    def told(entry: Ledger | None) -> RequestEvent:
+        return request_event(result, result.report, chat, prices, "gpt-4o", "c", {}, ledger=entry)
+
+    measured = told(ledger).report.cost
+    assert measured is not None
+    assert measured.measured
+    assert measured.sent.usd == ledger.measured.sent.cost_usd
+    for nothing in (None, Ledger(), ledger + ledger):  # of a turn of two, the request's own
+        assert told(nothing).report.cost == result.report.cost

@@ -65,3 +65,12 @@ def test_more_in_the_newest_message():
     assert later.sent == PromptForecast(prompt=130, repeated=50)
     assert later.untouched == PromptForecast(prompt=130, repeated=80)
     assert later.window == PromptForecast(prompt=39, repeated=0)
+
+
+def test_a_list_that_another_counter_has_smaller_or_larger():
+    one = PromptForecast(prompt=100, repeated=50)
+    forecast = RequestForecast(sent=one, untouched=one, window=one)
+    assert forecast.with_sent(40).sent == PromptForecast(prompt=40, repeated=40)
+    assert forecast.with_sent(400).sent == PromptForecast(prompt=400, repeated=50)
+    assert forecast.with_sent(40).window == forecast.with_sent(-1).untouched == one
+    assert forecast.with_sent(100) == forecast
