@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 226 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 cfea7ca95e127f434949a7d3cc6afa68a8113e4d8bead4e4dbbe63575b669ce6
+# sources sha256 2deb39ce7e420063d106268a98cfc1342f669cd132179e92763d8526de4f2391
 
 from __future__ import annotations
 
@@ -15118,15 +15118,13 @@ def chat_timeline(transcript: Transcript, base: int, entries: Sequence[ContentEn
         base: where the current turn begins.
         entries: of the whole chat.
     """
-    open_turn = entries[base:]
-    own, systems = token_columns(open_turn)
-    asked = [
-        base + i for i, e in enumerate(open_turn) if e.message.role == "assistant" and base + i
-    ]
+    own, systems = token_columns(entries[base:])
+    roles = [e.message.role for e in entries[base:]]
+    asked = [i for i, role in enumerate(roles, base) if role == "assistant" and i]
     return Timeline(
         tokens=_longer_sum(transcript.tokens_before, base, own),
         system_tokens=_longer_sum(transcript.system_tokens_before, base, systems),
-        turn_starts=_longer(transcript.turns, base, [base] if open_turn else []),
+        turn_starts=_longer(transcript.turns, base, [base] if roles else []),
         requests=_longer(transcript.requests, base, asked),
         tool_flow=transcript.tool_flow_before.view()[: base + 1],
     )

@@ -634,8 +634,37 @@ MUTANTS = [
         "pipeline/request_flow",
         (
             "errors count tools and reserve",
-            "BudgetError(asked.in_all(error.needed), asked.limit",
-            "BudgetError(error.needed, asked.limit",
+            "needed = asked.in_all(error.needed)",
+            "needed = error.needed",
+        ),
+        (
+            "no flag buys more than the money does",
+            "limit = min(limit, asked.priced.money or limit)",
+            "pass",
+        ),
+    ),
+    *mutants_of(
+        "stages/accounting/priced_limit",
+        ("the answer is no input", "bought + reserve if bought", "bought if bought"),
+        ("the tighter cap counts", "min(tokens, money) if tokens and money else", ""),
+        (
+            "a refusal for tokens says nothing of money",
+            "self.usd if self.money and self.tokens == self.money else 0.0",
+            "self.usd",
+        ),
+    ),
+    *mutants_of(
+        "stages/accounting/request_cost",
+        ("no price, no money", "None if tally.unpriced else tally.cost_usd", "tally.cost_usd"),
+        ("several requests are not one", "account.sent.requests != 1", "not account.sent.requests"),
+        ("an estimate is called one", "measured=entry.is_measured", "measured=True"),
+    ),
+    *mutants_of(
+        "domain/cost",
+        (
+            "a cost is worked out when it is looked at",
+            "        make = self._make\n",
+            "        make = None\n",
         ),
     ),
     *mutants_of(

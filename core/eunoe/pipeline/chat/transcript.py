@@ -232,15 +232,13 @@ def chat_timeline(transcript: Transcript, base: int, entries: Sequence[ContentEn
         base: where the current turn begins.
         entries: of the whole chat.
     """
-    open_turn = entries[base:]
-    own, systems = token_columns(open_turn)
-    asked = [
-        base + i for i, e in enumerate(open_turn) if e.message.role == "assistant" and base + i
-    ]
+    own, systems = token_columns(entries[base:])
+    roles = [e.message.role for e in entries[base:]]
+    asked = [i for i, role in enumerate(roles, base) if role == "assistant" and i]
     return Timeline(
         tokens=_longer_sum(transcript.tokens_before, base, own),
         system_tokens=_longer_sum(transcript.system_tokens_before, base, systems),
-        turn_starts=_longer(transcript.turns, base, [base] if open_turn else []),
+        turn_starts=_longer(transcript.turns, base, [base] if roles else []),
         requests=_longer(transcript.requests, base, asked),
         tool_flow=transcript.tool_flow_before.view()[: base + 1],
     )
