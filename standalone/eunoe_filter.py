@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 226 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 2deb39ce7e420063d106268a98cfc1342f669cd132179e92763d8526de4f2391
+# sources sha256 79f0e54f0d6ab5ef4cecaf8cb9b9dc6067c4d7b8ae26f25613305432ffa3bc84
 
 from __future__ import annotations
 
@@ -11527,15 +11527,6 @@ class BasicValves(ForgivingModel):
         description="The most that a request may take: messages, tools and the room for the answer "
         "together. 1,000 tokens are about 750 English words. 0: what the model can hold.",
     )
-    max_cost_usd: float = Field(
-        default=0.0,
-        ge=0.0,
-        le=1_000_000.0,
-        title="Max cost of a request ($)",
-        description="The most that messages and tools of one request may cost in dollars, such as "
-        "`0.01`, where the price of the model is known: no more tokens are sent than that buys, "
-        "even if none of them is in the provider's cache. 0: no cap.",
-    )
     show_status: bool = Field(
         default=True,
         title="Show status line",
@@ -11816,6 +11807,15 @@ class FilterValves(BasicValves):
         title="Length of a summary (tokens)",
         description="The most it may take; never over 15 % of what is allowed.",
     )
+    max_cost_usd: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=1_000_000.0,
+        title="Max cost of a request ($)",
+        description="The most that messages and tools of one request may cost in dollars, such as "
+        "`0.01`, where the price of the model is known: no more tokens are sent than that buys, "
+        "even if none of them is in the provider's cache. 0: no cap.",
+    )
     live_prices: bool = Field(
         default=False,
         title="Live prices",
@@ -11826,7 +11826,8 @@ class FilterValves(BasicValves):
         default="{}",
         title="Own prices (JSON)",
         description='Dollars for a million tokens, over all other prices: `{"my-model": {"input": '
-        '1.5, "output": 6, "cached": 0.15}}`. `*` in a name stands for any letters.',
+        '1.5, "output": 6, "cached": 0.15}}`. `*` in a name stands for any letters. With other '
+        'names for models: `{"models": {...}, "aliases": {"my-name": "gpt-4o"}}`.',
     )
     priority: int = Field(
         default=100,

@@ -28,15 +28,6 @@ class BasicValves(ForgivingModel):
         description="The most that a request may take: messages, tools and the room for the answer "
         "together. 1,000 tokens are about 750 English words. 0: what the model can hold.",
     )
-    max_cost_usd: float = Field(
-        default=0.0,
-        ge=0.0,
-        le=1_000_000.0,
-        title="Max cost of a request ($)",
-        description="The most that messages and tools of one request may cost in dollars, such as "
-        "`0.01`, where the price of the model is known: no more tokens are sent than that buys, "
-        "even if none of them is in the provider's cache. 0: no cap.",
-    )
     show_status: bool = Field(
         default=True,
         title="Show status line",

@@ -158,6 +158,15 @@ class FilterValves(BasicValves):
         title="Length of a summary (tokens)",
         description="The most it may take; never over 15 % of what is allowed.",
     )
+    max_cost_usd: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=1_000_000.0,
+        title="Max cost of a request ($)",
+        description="The most that messages and tools of one request may cost in dollars, such as "
+        "`0.01`, where the price of the model is known: no more tokens are sent than that buys, "
+        "even if none of them is in the provider's cache. 0: no cap.",
+    )
     live_prices: bool = Field(
         default=False,
         title="Live prices",
@@ -168,7 +177,8 @@ class FilterValves(BasicValves):
         default="{}",
         title="Own prices (JSON)",
         description='Dollars for a million tokens, over all other prices: `{"my-model": {"input": '
-        '1.5, "output": 6, "cached": 0.15}}`. `*` in a name stands for any letters.',
+        '1.5, "output": 6, "cached": 0.15}}`. `*` in a name stands for any letters. With other '
+        'names for models: `{"models": {...}, "aliases": {"my-name": "gpt-4o"}}`.',
     )
     priority: int = Field(
         default=100,
