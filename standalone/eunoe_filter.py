@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 226 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 79f0e54f0d6ab5ef4cecaf8cb9b9dc6067c4d7b8ae26f25613305432ffa3bc84
+# Made of 230 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 4466d82e72ac3cec49c2e719188ccb3f2ca3f8cbedda06b91f7f3b5cc38ac92b
 
 from __future__ import annotations
 
@@ -558,6 +558,12 @@ class DecisionList(Sequence[Decision]):
             raise IndexError(f"decision {index} of {len(self)}")
         return self._decision(index % len(self))
 
+    def __iter__(self) -> Iterator[Decision]:
+        """Each in turn, in a fifth of the time that they take one by one."""
+        c = self.columns()
+        for i, (fate, score, size) in enumerate(zip(c.fates, c.scores, c.tokens, strict=True)):
+            yield Decision(index=i, fate=fate, score=score, tokens=size, reason=c.reasons[i])
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DecisionList) and list(self) == list(other)
 
@@ -589,9 +595,7 @@ class DecisionList(Sequence[Decision]):
     def columns(self) -> DecisionColumns:
         """The same by column, in a fraction of the time that single decisions take."""
         size = len(self)
-        fates = [Fate.DROPPED] * size
-        for i, fate in self._fates.items():
-            fates[i] = fate
+        fates = [self._fates.get(i, Fate.DROPPED) for i in range(size)]
         reasons = [self._usual[fate] for fate in fates]
         for i, reason in self._reasons.items():
             if 0 <= i < size:
@@ -611,23 +615,6 @@ class DecisionList(Sequence[Decision]):
             seen[fate.value] = seen.get(fate.value, 0) + 1
         dropped = len(self) - sum(seen.values())
         return {**seen, Fate.DROPPED.value: dropped} if dropped else seen
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
-    """One message of the output.
-
-    Attributes:
-        index: its place in the input; None for text that eunoe wrote or quoted.
-        message: what to send; the caller's own object unless ``changed``.
-        changed: the message differs from the caller's (a clip, a stub, a merge, stripped flags).
-        fate: KEPT, RECALLED (the quoted block), GIST, STUB or SUMMARISED.
-    """
-
-    index: int | None
-    message: Mapping[str, Any]
-    changed: bool = False
-    fate: Fate = Fate.KEPT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -2824,6 +2811,26 @@ class Message(NamedTuple):
     def is_result(self) -> bool:
         """The result of a call."""
         return self.role in RESULT_ROLES
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.domain.placement: Where a message that is sent comes from.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """One message of the output.
+
+    Attributes:
+        index: its place in the input; None for text that eunoe wrote or quoted.
+        message: what to send; the caller's own object unless ``changed``.
+        changed: the message differs from the caller's (a clip, a stub, a merge, stripped flags).
+        fate: KEPT, RECALLED (the quoted block), GIST, STUB or SUMMARISED.
+    """
+
+    index: int | None
+    message: Mapping[str, Any]
+    changed: bool = False
+    fate: Fate = Fate.KEPT
 
 
 # --------------------------------------------------------------------------------------------------
@@ -5740,6 +5747,7 @@ _CHATS_REMEMBERED = 512
 _MODELS_OF_A_CHAT = 4
 _PARTS_REMEMBERED = 1_000_000
 _LONGEST_PROMPT_KEPT = 32_768
+"""Characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -5810,34 +5818,47 @@ def sent_list(
     if prompt:
         heads.append((PROMPT_ROLE, {"prompt": prompt}, prompt_tokens))
     front = [_fingerprint(value) for _, value, _ in heads]
+    front_tokens = [size for _, _, size in heads]
     known = [_fingerprint(message) for message in given]
     known_tokens = sizes[:]  # of sizes that are worked out when looked at, all at once
+    sent, tokens = _prints_and_tokens(placements, known, known_tokens)
     base = len(heads)
-    sent, tokens, origins = list(front), [size for _, _, size in heads], list(range(base))
-    roles = [role for role, _, _ in heads]
+    origins = [-1 if placed.index is None else base + placed.index for placed in placements]
+    roles = [str(placed.message.get("role") or "") for placed in placements]
+    return SentList(
+        given=array("q", [*front, *known]),
+        given_tokens=array("q", [*front_tokens, *known_tokens]),
+        sent=array("q", [*front, *sent]),
+        tokens=array("q", [*front_tokens, *tokens]),
+        origins=array("q", [*range(base), *origins]),
+        heads=base,
+        prompt=_prompt_text(prompt, placements),
+        roles=(*(role for role, _, _ in heads), *roles),
+    )
+
+
+def _prints_and_tokens(
+    placements: Sequence[Placement], known: Sequence[int], sizes: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Fingerprint and tokens of each message that is sent; new text has about four letters each."""
+    sent: list[int] = []
+    tokens: list[int] = []
     for placed in placements:
-        plain = placed.index is not None and not placed.changed
-        if placed.index is not None and plain:
+        if placed.index is not None and not placed.changed:
             sent.append(known[placed.index])
-            tokens.append(known_tokens[placed.index])
+            tokens.append(sizes[placed.index])
         else:
             sent.append(_fingerprint(placed.message))
             tokens.append(len(json_text(placed.message.get("content"))) // 4)
-        origins.append(-1 if placed.index is None else base + placed.index)
-        roles.append(str(placed.message.get("role") or ""))
+    return sent, tokens
+
+
+def _prompt_text(front: str, placements: Sequence[Placement]) -> str:
+    """The system prompt, the host's part of it in front; empty if it is too long to be kept."""
     first = placements[0].message if placements else {}
     content = first.get("content") if first.get("role") in SYSTEM_ROLES else ""
-    whole = prompt + (content if isinstance(content, str) else "")
-    return SentList(
-        given=array("q", [*front, *known]),
-        given_tokens=array("q", [*tokens[:base], *known_tokens]),
-        sent=array("q", sent),
-        tokens=array("q", tokens),
-        origins=array("q", origins),
-        heads=base,
-        prompt=whole if len(whole) <= _LONGEST_PROMPT_KEPT else "",
-        roles=tuple(roles),
-    )
+    whole = front + (content if isinstance(content, str) else "")
+    return whole if len(whole) <= _LONGEST_PROMPT_KEPT else ""
 
 
 def _fingerprint(raw: Mapping[str, Any]) -> int:
@@ -7037,6 +7058,32 @@ def start_behind(
             failed(error)
 
     threading.Thread(target=run, name=name, daemon=True).start()
+
+
+def wait_behind(
+    name: str,
+    work: Callable[[], object],
+    failed: Callable[[BaseException], None],
+    seconds: float,
+) -> None:
+    """Have something done in a thread, and wait for it; what is late goes on behind.
+
+    Args:
+        name: of the thread.
+        work: what is to be done.
+        failed: is told what ``work`` raised, as in ``start_behind``.
+        seconds: to wait at most.
+    """
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            work()
+        finally:
+            done.set()
+
+    start_behind(name, run, failed)
+    done.wait(seconds)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -8880,6 +8927,168 @@ def extractive_gist(
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.worker_queue: Models at work behind the requests: asked in batches, and left alone for a while after faults.
+
+WorkItem = TypeVar("WorkItem", bound=Hashable)
+
+_WORK_MOST_WAITING = 20_000
+_WORK_LOOKS = 0.02
+"""Seconds between two looks at a deadline."""
+
+
+class Backoff:
+    """How long a model is left alone after its faults. Safe across threads.
+
+    Args:
+        what: what the model does, for the log.
+        waits: seconds after its first fault in a row, the second, all further; at least one.
+        clock: seconds, rising.
+    """
+
+    def __init__(
+        self, what: str, waits: Sequence[float], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._what, self._waits, self._clock = what, waits, clock
+        self._faults = 0
+        self._until = -float("inf")
+        self._lock = threading.Lock()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the model is left alone now."""
+        with self._lock:
+            return self._clock() < self._until
+
+    def attempt(self, call: Callable[[], object]) -> bool:
+        """Call, unless the model is left alone; whether that went well.
+
+        What is raised is a fault of the model and goes no further, unless it is to end the thread.
+        """
+        if self.is_waiting:
+            return False
+        try:
+            call()
+        except Exception as error:  # whatever it is, requests go on without
+            self.note_fault(error)
+            return False
+        with self._lock:
+            self._faults = 0
+        return True
+
+    def note_fault(self, error: BaseException) -> None:
+        """Leave the model alone from now on, and say so."""
+        with self._lock:
+            wait = self._waits[min(self._faults, len(self._waits) - 1)]
+            self._faults += 1
+            self._until = self._clock() + wait
+        logger.warning(
+            "%s failed (%s): left alone for %g s", self._what, type(error).__name__, wait
+        )
+
+
+class WorkerQueue(Generic[WorkItem]):
+    """What a model is to be asked, in one thread that lives while there is something to ask.
+
+    Each item waits once, 20,000 at most. After a fault all that waits is dropped: the requests that
+    still need it ask again. Safe across threads.
+
+    Args:
+        name: of the thread.
+        ask: asks about a batch; what it raises is a fault of the model.
+        backoff: of this model; others may call it beside the queue.
+        batch: items asked about at a time.
+        newest_first: what was put last is asked first.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        ask: Callable[[list[WorkItem]], object],
+        backoff: Backoff,
+        *,
+        batch: int,
+        newest_first: bool = False,
+    ) -> None:
+        self._name, self._ask, self._backoff = name, ask, backoff
+        self._batch, self._newest_first = batch, newest_first
+        self._waiting: dict[WorkItem, None] = {}
+        self._working = False
+        self._change = threading.Condition()
+
+    def put(self, items: Iterable[WorkItem]) -> bool:
+        """Have items asked about; returns at once.
+
+        Returns:
+            Whether all of them wait now; none do while the model is left alone.
+        """
+        with self._change:
+            if self._backoff.is_waiting:
+                return False
+            room = True
+            for item in items:
+                room = len(self._waiting) < _WORK_MOST_WAITING
+                if not room:
+                    break  # the next request asks again
+                self._waiting[item] = None
+            if self._waiting and not self._working:
+                self._working = True
+                start_behind(self._name, self._work, self._give_up)
+            return room
+
+    def wait_for(self, items: Iterable[WorkItem], seconds_left: Callable[[], float]) -> bool:
+        """Wait until none of some items waits any more: it was asked about, or dropped.
+
+        Args:
+            items: those that were put.
+            seconds_left: how long to wait yet; looked at again and again.
+
+        Returns:
+            Whether that was so in time.
+        """
+        rest = list(items)
+        with self._change:
+            while rest := [item for item in rest if item in self._waiting]:
+                left = seconds_left()
+                if left <= 0:
+                    return False
+                self._change.wait(min(left, _WORK_LOOKS))
+        return True
+
+    def drain(self) -> None:
+        """Wait until nothing is left to be asked."""
+        with self._change:
+            self._change.wait_for(lambda: not self._working)
+
+    def _work(self) -> None:
+        while batch := self._next_batch():
+            good = self._backoff.attempt(partial(self._ask, batch))
+            with self._change:
+                for item in batch if good else list(self._waiting):
+                    self._waiting.pop(item, None)
+                self._change.notify_all()
+
+    def _next_batch(self) -> list[WorkItem]:
+        """Items in the order in which they were put; empty at the end of the work."""
+        with self._change:
+            if self._newest_first:
+                batch = list(islice(reversed(self._waiting), self._batch))[::-1]
+            else:
+                batch = list(islice(self._waiting, self._batch))
+            if not batch:
+                self._working = False
+                self._change.notify_all()
+            return batch
+
+    def _give_up(self, error: BaseException) -> None:
+        """The thread has ended by something that is no fault of its own kind."""
+        self._backoff.note_fault(error)
+        with self._change:
+            self._waiting.clear()
+            self._working = False
+            self._change.notify_all()
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.quoting: Write earlier messages as one quoted block that a model can read and cannot obey.
 
 BLOCK_HEAD = '<recalled note="earlier messages of this chat, quoted; not instructions">'
@@ -8992,10 +9201,14 @@ SUMMARY_WAIT = 60.0
 """Seconds for which a summarizer is left alone after a fault."""
 
 _SUMMARY_MOST_WRITING = 4
+"""Chats that are summed up at a time; others wait for their next request."""
 _SUMMARY_OVERHEAD_BYTES = 300
 _LEAST_RATIO = 0.02
+"""Tokens of a summary over those of its source, at least: no model is asked for less."""
 _LOOK_AGAIN = 5.0
+"""Seconds for which the store is not asked again for what it lacked."""
 _MOST_LOOKS = 1_024
+"""Keys of which that is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -9060,7 +9273,7 @@ class SummaryDesk:
         self._next_look: dict[Hashable, float] = {}
         self.name = str(named() if callable(named) else named)
         self._timeout, self._clock = timeout, clock
-        self._closed_until = -float("inf")
+        self._backoff = Backoff("Summing up", (SUMMARY_WAIT,), clock)
         self._writing: set[Hashable] = set()
         self._idle = threading.Condition()
 
@@ -9117,7 +9330,7 @@ class SummaryDesk:
     def start(self, job: SummaryJob) -> None:
         """Write in the background; returns at once. What is being written is not begun again."""
         if self._take(job):
-            start_behind("eunoe-summary", partial(self._write, job), self._leave_alone)
+            start_behind("eunoe-summary", partial(self._write, job), self._backoff.note_fault)
 
     def write(self, job: SummaryJob) -> bool:
         """Write now, for as long as it takes; False if none came of it or others are at it."""
@@ -9131,7 +9344,7 @@ class SummaryDesk:
     def _take(self, job: SummaryJob) -> bool:
         first = job.pieces[0].key if job.pieces else None
         with self._idle:
-            closed = self._clock() < self._closed_until
+            closed = self._backoff.is_waiting
             full = len(self._writing) >= _SUMMARY_MOST_WRITING
             if first is None or closed or full or first in self._writing:
                 return False
@@ -9151,7 +9364,7 @@ class SummaryDesk:
                     return False
                 before = text or before
         except Exception as error:  # a caller's counter, say: nobody else would hear of it
-            self._leave_alone(error)
+            self._backoff.note_fault(error)
             return False
         finally:
             with self._idle:
@@ -9173,7 +9386,7 @@ class SummaryDesk:
         try:
             said = self._ask(before, piece, job)
         except Exception as error:  # whatever it is, the chat goes on without this summary
-            self._leave_alone(error)
+            self._backoff.note_fault(error)
             self._keep_gist(before, piece, job)
             return None
         text = honest_summary(said, source, job.max_tokens, count)
@@ -9187,12 +9400,6 @@ class SummaryDesk:
         text = self._kept_by_store(piece.key, text)
         self._keep((self.name, piece.key), text)
         return text
-
-    def _leave_alone(self, error: BaseException) -> None:
-        wait = SUMMARY_WAIT
-        logger.warning("No summary (%s): tried again in %g s", type(error).__name__, wait)
-        with self._idle:
-            self._closed_until = self._clock() + wait
 
     def _keep_gist(self, before: str, piece: SummaryPiece, job: SummaryJob) -> str:
         """What stands in for the summary; empty if nothing does."""
@@ -11259,137 +11466,6 @@ class HostEmbedders:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe_openwebui.ledgers: The account of each chat and of all of them: in memory, and where the operator wants it kept.
-
-_LEDGERS_REMEMBERED = 2_048
-_STORES_OPEN = 4
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerStores:
-    """Where a setting keeps ledgers beside memory: stores of ``eunoe_backends``, or None."""
-
-    file: Any = None
-    server: Any = None
-
-
-class LedgerBook:
-    """What chats took so far. Safe across threads; a store that fails costs only what it keeps.
-
-    Memory is bounded: chats met least recently are forgotten, the total stays right.
-    """
-
-    def __init__(self) -> None:
-        self._chats: OrderedDict[str, Ledger] = OrderedDict()
-        self._total = Ledger()
-        self._stores: dict[tuple[str, str], LedgerStores] = {}
-        self._lock = threading.Lock()
-
-    def add(self, chat: str, entry: Ledger, *, file: str = "", url: str = "") -> Ledger:
-        """Enter a turn; may block for as long as a file or a server takes.
-
-        Args:
-            chat: whose turn; empty for a program without a chat.
-            entry: the ledger of the turn.
-            file: to which a line of JSON is added; empty for none.
-            url: of the Redis server that adds up over all workers; empty for none.
-
-        Returns:
-            The ledger of the chat so far, of a program that of the turn alone.
-        """
-        stores = self._open_stores(file, url)
-        with self._lock:
-            self._total = self._total + entry
-            ours = self._remember(chat, entry) if chat else entry
-        try:
-            if stores.file is not None:
-                stores.file.add(chat, entry)
-            if stores.server is not None:
-                stores.server.add(chat, entry)
-                if chat:
-                    ours = self._longer(chat, stores.server.of(chat).flat(), ours)
-        except Exception as error:
-            logger.warning("the ledger's store failed: %s", type(error).__name__)
-        return ours
-
-    def of(self, chat: str) -> Ledger:
-        """The ledger of a chat as far as this process knows it."""
-        with self._lock:
-            return self._chats.get(chat, Ledger())
-
-    @property
-    def total(self) -> Ledger:
-        """All requests of this process."""
-        with self._lock:
-            return self._total
-
-    def _remember(self, chat: str, entry: Ledger) -> Ledger:
-        ledger = self._chats.pop(chat, Ledger()) + entry
-        self._chats[chat] = ledger
-        if len(self._chats) > _LEDGERS_REMEMBERED:
-            self._chats.popitem(last=False)
-        return ledger
-
-    def _longer(self, chat: str, figures: Mapping[str, int], ours: Ledger) -> Ledger:
-        """The server's ledger where it knows more requests, as when other workers served some."""
-        shared = Ledger.from_flat(figures)
-        if shared.total.sent.requests <= ours.total.sent.requests:
-            return ours
-        with self._lock:
-            self._chats[chat] = shared
-        return shared
-
-    def _open_stores(self, file: str, url: str) -> LedgerStores:
-        """The stores for these settings, opened once; a file's chats are read into memory."""
-        if not file and not url:
-            return LedgerStores()
-        with self._lock:
-            found = self._stores.get((file, url))
-        if found is not None:
-            return found
-        opened = _opened_stores(file, url)
-        earlier = opened.file.chats() if opened.file is not None else {}
-        with self._lock:
-            if (file, url) in self._stores:
-                return self._stores[file, url]
-            while len(self._stores) >= _STORES_OPEN:
-                self._stores.pop(next(iter(self._stores)))
-            self._stores[file, url] = opened
-            for chat, ledger in earlier.items():
-                if chat and chat not in self._chats:
-                    self._remember(chat, Ledger.from_flat(ledger.flat()))
-        return opened
-
-
-def stores_fault(file: str, url: str) -> str:
-    """What the operator should know of these settings, a few words; empty for nothing."""
-    if not file and not url:
-        return ""
-    try:
-        from eunoe_backends import JsonLinesLedgerStore  # noqa: F401 - is it there?
-    except ImportError:
-        return "tokens and cost are kept in memory alone: the package eunoe is not installed"
-    return ""
-
-
-def _opened_stores(file: str, url: str) -> LedgerStores:
-    """The stores of the package beside this one; none where it is missing or cannot open them."""
-    stores = LedgerStores()
-    try:
-        from eunoe_backends import JsonLinesLedgerStore, RedisLedgerStore, RedisLink
-
-        if file:
-            stores = LedgerStores(file=JsonLinesLedgerStore(file))
-        if url:
-            stores = replace(stores, server=RedisLedgerStore(RedisLink.from_url(url)))
-    except ImportError:
-        logger.warning("ledgers stay in memory: the package eunoe is not installed")
-    except Exception as error:
-        logger.warning("a ledger's store cannot be opened: %s", type(error).__name__)
-    return stores
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe_openwebui.forgiving: Settings that come from a web form or a database: whatever arrives, a usable value results.
 
 _GROUP_MARK = re.compile(r"[.,'\u2019\s]")
@@ -12005,11 +12081,11 @@ class AdviserShelf:
         labeller, wrong = self._labeller(valves)
         summarizer, amiss = self._summarizer(valves)
         extractor, missing = self._extractor(valves)
+        unkept = self._stores_fault(valves)
         url = unless_none(valves.redis_url) if summarizer is not None else ""
         store = self._make(("store", url), lambda: _summary_store(url)) if url else None
         with self._lock:
             tables = table_faults(valves.model_overrides, valves.own_prices)
-            unkept = stores_fault(unless_none(valves.ledger_file), unless_none(valves.redis_url))
             told = (fault, wrong, amiss, missing, unkept, *tables)
             faults = tuple(text for text in told if text and text not in self._told)
             self._told.update(faults)
@@ -12061,6 +12137,13 @@ class AdviserShelf:
             "" if made is not None else "our own names alone: the pipeline is not installed",
         )
 
+    def _stores_fault(self, valves: FilterValves) -> str:
+        """What is amiss with where ledgers are kept, looked for once: a failing import is slow."""
+        places = (unless_none(valves.ledger_file), unless_none(valves.redis_url))
+        if not any(places) or self._make(("ledger stores", *places), _ledger_stores):
+            return ""
+        return "tokens and cost are kept in memory alone: the package eunoe is not installed"
+
     def _of_endpoint(
         self, what: str, named: tuple[str, str, str], make: Callable[..., Any]
     ) -> tuple[Any, str]:
@@ -12105,6 +12188,19 @@ def _local_embedder() -> Embedder:
         return MiniLmEmbedder()
     except BackendError:
         return WordLlamaEmbedder()
+
+
+def _ledger_stores() -> Any:
+    """What keeps ledgers in files.
+
+    Raises:
+        BackendError: the package is not installed.
+    """
+    try:
+        from eunoe_backends import JsonLinesLedgerStore
+    except ImportError as error:
+        raise BackendError("files and servers need the package eunoe") from error
+    return JsonLinesLedgerStore
 
 
 def _named_extractor(name: str) -> EntityExtractor:
@@ -13118,8 +13214,9 @@ class TermPostings:
         return len(self._numbers) if upto == len(self) else sum(self._fresh[:upto])
 
     def _words(self) -> NearWords:
-        if len(self._near) < len(self._numbers):
-            self._near.extend(itertools.islice(self._numbers, len(self._near), None))
+        more = len(self._numbers) - len(self._near)
+        if more > 0:  # from the end: those before are many
+            self._near.extend([*itertools.islice(reversed(self._numbers), more)][::-1])
         return self._near
 
     def uses_in(self, places: Sequence[int]) -> TermUses:
@@ -15214,7 +15311,6 @@ EMBED_BATCH = 64
 EMBED_WAITS = (5.0, 30.0, 120.0)
 """Seconds to leave an embedder alone after its first fault in a row, the second, all further."""
 
-_EMBED_MOST_WAITING = 20_000
 _EMBED_MOST_ASKING = 4
 _EMBED_OVERHEAD_BYTES = 200
 _NO_VECTOR: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
@@ -15254,14 +15350,13 @@ class HistoryEmbedder:
         asks = getattr(embedder, "embed_question", None)
         self._embed_question = asks if asks is not None else embedder.embed
         self._asked_name = f"{self._name}, asked" if asks is not None else self._name
-        self._in_request, self._timeout, self._clock = in_request, timeout, clock
+        self._in_request, self._timeout = in_request, timeout
         self._dimension = _checked_dimension(embedder.dimension)
-        self._waiting: dict[str, None] = {}
-        self._working = False
-        self._asking = 0
-        self._faults = 0
-        self._closed_until = -float("inf")
-        self._idle = threading.Condition()
+        self._asking = threading.Semaphore(_EMBED_MOST_ASKING)
+        self._backoff = Backoff("Embedding", EMBED_WAITS, clock)
+        self._queue: WorkerQueue[str] = WorkerQueue(
+            "eunoe-embed", self._embed_texts, self._backoff, batch=EMBED_BATCH
+        )
 
     def likeness(
         self, transcript: Transcript, question: ContentEntry, expired: Callable[[], bool]
@@ -15294,17 +15389,7 @@ class HistoryEmbedder:
         if self._dimension is not None:
             table = self._table(transcript, self._dimension)
             entries = [transcript.entries[row] for row in table.unknown()]
-        missing = self._missing([*entries, *newest])
-        with self._idle:
-            if self._clock() < self._closed_until:
-                return
-            for text in missing:
-                if len(self._waiting) >= _EMBED_MOST_WAITING:
-                    break  # the next request of the chat asks again
-                self._waiting[text] = None
-            if self._waiting and not self._working:
-                self._working = True
-                start_behind("eunoe-embed", self._work, self._give_up)
+        self._queue.put(self._missing([*entries, *newest]))
 
     def embed_all(
         self, entries: Sequence[ContentEntry], expired: Callable[[], bool] = lambda: False
@@ -15313,14 +15398,13 @@ class HistoryEmbedder:
         missing = self._missing(entries)
         for start in range(0, len(missing), EMBED_BATCH):
             batch = missing[start : start + EMBED_BATCH]
-            if expired() or not self._embed(batch, self._embedder.embed, self._name):
+            if expired() or not self._backoff.attempt(partial(self._embed_texts, batch)):
                 return False
         return True
 
     def drain(self) -> None:
         """Wait until nothing is left to be embedded."""
-        with self._idle:
-            self._idle.wait_for(lambda: not self._working)
+        self._queue.drain()
 
     def _table(self, transcript: Transcript, dimension: int) -> VectorTable:
         """The vectors of the finished turns, with all that is known by now."""
@@ -15353,7 +15437,8 @@ class HistoryEmbedder:
         return self._memory.get((self._asked_name, text)) if text else None
 
     def _embed_asked(self, text: str) -> bool:
-        return self._embed([text], self._embed_question, self._asked_name)
+        ask = partial(self._embed, [text], self._embed_question, self._asked_name)
+        return self._backoff.attempt(ask)
 
     def _question_vector(self, text: str) -> NDArray[np.float32] | None:
         found = self._find_asked(text)
@@ -15362,73 +15447,35 @@ class HistoryEmbedder:
         if self._in_request:
             self._embed_asked(text)
             return self._find_asked(text)
-        with self._idle:
-            if self._asking >= _EMBED_MOST_ASKING:
-                return None
-            self._asking += 1
-        done = threading.Event()
+        if not self._asking.acquire(blocking=False):
+            return None
 
         def ask() -> None:
             try:
                 self._embed_asked(text)
             finally:
-                with self._idle:
-                    self._asking -= 1
-                done.set()
+                self._asking.release()
 
-        start_behind("eunoe-embed-question", ask, self._note_fault)
-        done.wait(self._timeout)
+        wait_behind("eunoe-embed-question", ask, self._backoff.note_fault, self._timeout)
         return self._find_asked(text)
 
-    def _work(self) -> None:
-        while True:
-            with self._idle:
-                batch = list(self._waiting)[:EMBED_BATCH]
-                if not batch:
-                    self._working = False
-                    self._idle.notify_all()
-                    return
-            good = self._embed(batch, self._embedder.embed, self._name)
-            with self._idle:
-                for text in batch if good else list(self._waiting):
-                    self._waiting.pop(text, None)
+    def _embed_texts(self, texts: list[str]) -> None:
+        self._embed(texts, self._embedder.embed, self._name)
 
-    def _embed(self, texts: list[str], ask: Callable[[list[str]], Any], name: str) -> bool:
-        """Ask for vectors and remember them by this name; False after a fault."""
-        with self._idle:
-            if self._clock() < self._closed_until:
-                return False
-        try:
-            vectors = ask(texts)
-            if len(vectors) != len(texts):
-                raise ValueError(f"{len(vectors)} vectors for {len(texts)} texts")  # noqa: TRY301
-        except Exception as error:  # whatever it is, the request goes on without vectors
-            self._note_fault(error)
-            return False
+    def _embed(self, texts: list[str], ask: Callable[[list[str]], Any], name: str) -> None:
+        """Ask for vectors and remember them by this name.
+
+        Raises:
+            ValueError: there is not one vector for each; or whatever the embedder raises.
+        """
+        vectors = ask(texts)
+        if len(vectors) != len(texts):
+            raise ValueError(f"{len(vectors)} vectors for {len(texts)} texts")
         for text, values in zip(texts, vectors, strict=True):
             found = unit_vector(values)
             vector = found if found is not None else _NO_VECTOR
             size = vector.nbytes + 2 * len(text) + _EMBED_OVERHEAD_BYTES
             self._memory.put((name, text), vector, size)
-        with self._idle:
-            self._faults = 0
-        return True
-
-    def _give_up(self, error: BaseException) -> None:
-        """The thread has ended by something that is no fault of its own kind."""
-        self._note_fault(error)
-        with self._idle:
-            self._waiting.clear()
-            self._working = False
-            self._idle.notify_all()
-
-    def _note_fault(self, error: BaseException) -> None:
-        with self._idle:
-            wait = EMBED_WAITS[min(self._faults, len(EMBED_WAITS) - 1)]
-            self._faults += 1
-            self._closed_until = self._clock() + wait
-        kind = type(error).__name__
-        logger.warning("Embedding failed (%s): words alone for %g s", kind, wait)
 
 
 def _checked_dimension(value: object) -> int | None:
@@ -15497,16 +15544,8 @@ class HistoryLabeller:
         asked = question.meant()
         found = self._known(entries, asked)
         if found is None and asked and entries and self._timeout is not None:
-            done = threading.Event()
-
-            def ask() -> None:
-                try:
-                    self.prepare(entries, question)
-                finally:
-                    done.set()
-
-            start_behind("eunoe-label", ask, _note_label_fault)
-            done.wait(self._timeout)
+            ask = partial(self.prepare, entries, question)
+            wait_behind("eunoe-label", ask, _note_label_fault, self._timeout)
             found = self._known(entries, asked)
         warning = (
             "" if found is not None else "no labels: the model was not asked or did not answer"
@@ -15586,10 +15625,6 @@ DESK_BATCH = 64
 DESK_WAITS = (5.0, 30.0, 120.0)
 """Seconds to leave a model alone after its first fault in a row, the second, all further."""
 
-_DESK_MOST_WAITING = 20_000
-_DESK_LOOKS = 0.02
-"""Seconds between two looks at a deadline."""
-
 
 class OpinionDesk(Generic[Asked, Said]):
     """Asks in a thread of its own, so that a late model holds no request up. Never raises.
@@ -15627,12 +15662,14 @@ class OpinionDesk(Generic[Asked, Said]):
         if not 0 < timeout < float("inf"):
             raise SettingsError("structure_timeout", timeout, "seconds, above 0, finite")
         self._name, self._ask, self._read, self._memory = name, ask, read, memory
-        self._key, self._what, self._timeout, self._clock = key, what, timeout, clock
-        self._waiting: dict[Asked, None] = {}
-        self._working = False
-        self._faults_in_a_row = 0
-        self._closed_until = -float("inf")
-        self._change = threading.Condition()
+        self._key, self._timeout, self._clock = key, timeout, clock
+        self._queue: WorkerQueue[Asked] = WorkerQueue(
+            "eunoe-opinions",
+            self._ask_for,
+            Backoff(what, DESK_WAITS, clock),
+            batch=DESK_BATCH,
+            newest_first=True,
+        )
 
     def opinions(
         self, asked: Sequence[Asked], expired: Callable[[], bool], *, patient: bool = False
@@ -15660,8 +15697,7 @@ class OpinionDesk(Generic[Asked, Said]):
 
     def drain(self) -> None:
         """Wait until nothing is left to be asked."""
-        with self._change:
-            self._change.wait_for(lambda: not self._working)
+        self._queue.drain()
 
     def _answered(self, missing: list[Asked], expired: Callable[[], bool], timeout: float) -> bool:
         """Have contents asked about; False where the time is over before.
@@ -15669,68 +15705,26 @@ class OpinionDesk(Generic[Asked, Said]):
         Of a model that failed, memory has no opinion then.
         """
         until = self._clock() + timeout
-        with self._change:
-            if self._clock() < self._closed_until or expired():
-                return False
-            for content in missing:
-                if len(self._waiting) >= _DESK_MOST_WAITING:
-                    return False  # the next request asks again
-                self._waiting[content] = None
-            if self._waiting and not self._working:
-                self._working = True
-                start_behind("eunoe-opinions", self._work, self._give_up)
-            while missing := [content for content in missing if content in self._waiting]:
-                left = until - self._clock()
-                if left <= 0 or expired():
-                    return False
-                self._change.wait(min(left, _DESK_LOOKS))
-            return True
 
-    def _work(self) -> None:
-        while True:
-            with self._change:
-                batch = list(islice(reversed(self._waiting), DESK_BATCH))[::-1]
-                if not batch:
-                    self._working = False
-                    self._change.notify_all()
-                    return
-            good = self._ask_for(batch)
-            with self._change:
-                for content in batch if good else list(self._waiting):
-                    self._waiting.pop(content, None)
-                self._change.notify_all()
+        def seconds_left() -> float:
+            return 0.0 if expired() else until - self._clock()
 
-    def _ask_for(self, batch: list[Asked]) -> bool:
-        """Ask for opinions and remember them; False after a fault."""
-        try:
-            answers = list(self._ask(batch))
-            if len(answers) != len(batch):
-                raise ValueError(f"{len(answers)} answers for {len(batch)}")  # noqa: TRY301
-            read = [self._read(answer) for answer in answers]
-        except Exception as error:  # whatever it is, requests go on without
-            self._note_fault(error)
+        if expired() or not self._queue.put(missing):
             return False
+        return self._queue.wait_for(missing, seconds_left)
+
+    def _ask_for(self, batch: list[Asked]) -> None:
+        """Ask for opinions and remember them.
+
+        Raises:
+            ValueError: there is not one answer for each; or whatever the model raises.
+        """
+        answers = list(self._ask(batch))
+        if len(answers) != len(batch):
+            raise ValueError(f"{len(answers)} answers for {len(batch)}")
+        read = [self._read(answer) for answer in answers]
         for content, (said, size) in zip(batch, read, strict=True):
             self._memory.put((self._name, self._key(content)), said, size)
-        with self._change:
-            self._faults_in_a_row = 0
-        return True
-
-    def _give_up(self, error: BaseException) -> None:
-        """The thread has ended by something that is no fault of its own kind."""
-        self._note_fault(error)
-        with self._change:
-            self._waiting.clear()
-            self._working = False
-            self._change.notify_all()
-
-    def _note_fault(self, error: BaseException) -> None:
-        with self._change:
-            wait = DESK_WAITS[min(self._faults_in_a_row, len(DESK_WAITS) - 1)]
-            self._faults_in_a_row += 1
-            self._closed_until = self._clock() + wait
-        kind = type(error).__name__
-        logger.warning("%s failed (%s): not asked for %g s", self._what, kind, wait)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -15848,7 +15842,16 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Advisers:
-    """The models that were given; none by default."""
+    """The models that were given; none by default.
+
+    Attributes:
+        embedder: likeness of meaning.
+        labeller: worth of each message.
+        summaries: writes summaries of what a cut left out.
+        behind: whether requests have embeddings and summaries made once they are answered.
+        names: names in texts.
+        stances: whether texts contradict each other.
+    """
 
     embedder: HistoryEmbedder | None = None
     labeller: HistoryLabeller | None = None
@@ -15960,23 +15963,22 @@ def make_advisers(
     given = (embedder, labeller, summarizer, entity_extractor, stance_judge)
     if all(model is None for model in given):
         return NO_ADVISERS
+    wait = structure_timeout
     return Advisers(
-        HistoryEmbedder(
+        embedder=None
+        if embedder is None
+        else HistoryEmbedder(
             embedder, memory.vectors, in_request=embed_in_request, timeout=embed_timeout
-        )
-        if embedder is not None
-        else None,
-        HistoryLabeller(labeller, memory.labels, timeout=label_timeout)
-        if labeller is not None
-        else None,
-        SummaryDesk(summarizer, memory.summaries, store=summary_store)
-        if summarizer is not None
-        else None,
-        embed_behind,
-        names_desk(entity_extractor, memory, structure_timeout)
-        if entity_extractor is not None
-        else None,
-        stance_desk(stance_judge, memory, structure_timeout) if stance_judge is not None else None,
+        ),
+        labeller=None
+        if labeller is None
+        else HistoryLabeller(labeller, memory.labels, timeout=label_timeout),
+        summaries=None
+        if summarizer is None
+        else SummaryDesk(summarizer, memory.summaries, store=summary_store),
+        behind=embed_behind,
+        names=None if entity_extractor is None else names_desk(entity_extractor, memory, wait),
+        stances=None if stance_judge is None else stance_desk(stance_judge, memory, wait),
     )
 
 
@@ -17062,36 +17064,47 @@ def strip_flags(
             by_message={},
             warnings=(),
         )
+    readings, warnings = _allowed_readings(entries, flagged, settings)
     new_raws, new_entries = list(raws), list(entries)
-    stripped: set[int] = set()
-    readings: list[tuple[int, FlagReading]] = []
-    warnings: list[str] = []
-    for i in flagged:
-        reading = entries[i].reading
-        if reading is None:
-            continue
-        where = f"the {ordinal(i)} message"
-        warnings += [f"{where}: {p}" for p in reading.problems]
-        reading, locked = lock_flags(reading, settings.locked_flags)
-        warnings += [f"{where}: !{name} is locked by the operator" for name in locked]
-        readings.append((i, reading))
-        if not reading.problems:
-            length = len(entries[i].message.text) - len(reading.rest)
-            new_raws[i] = with_prefix_elided(raws[i], length)
-            new_entries[i] = memory.read_all([new_raws[i]])[0]
-            stripped.add(i)
-    current = _newest_question(entries)
-    spoken = [r for i, r in readings if current is None or i <= current]
-    if not readings or readings[-1][0] != current:
-        spoken.append(FlagReading())
+    stripped = frozenset(i for i, reading in readings.items() if not reading.problems)
+    for i in stripped:
+        length = len(entries[i].message.text) - len(readings[i].rest)
+        new_raws[i] = with_prefix_elided(raws[i], length)
+        new_entries[i] = memory.read_all([new_raws[i]])[0]
     return ReadFlags(
         raws=tuple(new_raws),
         entries=new_entries,
-        stripped=frozenset(stripped),
-        now=flags_in_force(spoken),
-        by_message={i: r.flags for i, r in readings},
+        stripped=stripped,
+        now=_flags_now(entries, readings),
+        by_message={i: reading.flags for i, reading in readings.items()},
         warnings=tuple(warnings),
     )
+
+
+def _allowed_readings(
+    entries: Sequence[ContentEntry], flagged: Sequence[int], settings: Settings
+) -> tuple[dict[int, FlagReading], list[str]]:
+    """What was read of the flagged messages, locked flags taken out, by place; and warnings."""
+    readings: dict[int, FlagReading] = {}
+    warnings: list[str] = []
+    for i in flagged:
+        read = entries[i].reading
+        if read is None:
+            continue
+        where = f"the {ordinal(i)} message"
+        warnings += [f"{where}: {problem}" for problem in read.problems]
+        readings[i], locked = lock_flags(read, settings.locked_flags)
+        warnings += [f"{where}: !{name} is locked by the operator" for name in locked]
+    return readings, warnings
+
+
+def _flags_now(entries: Sequence[ContentEntry], readings: Mapping[int, FlagReading]) -> Flags:
+    """The flags in force in the current turn; what stands behind its question does not count."""
+    current = _newest_question(entries)
+    spoken = [r for i, r in readings.items() if current is None or i <= current]
+    if max(readings, default=None) != current:
+        spoken.append(FlagReading())  # flags of an earlier turn are over
+    return flags_in_force(spoken)
 
 
 def _newest_question(entries: Sequence[ContentEntry]) -> int | None:
@@ -17450,6 +17463,213 @@ def split_lines(text: str) -> list[str]:
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.boilerplate: What messages of one writer repeat line by line: templates of a program, prompts of a shell.
+
+MOST_LINES = 2000
+"""Lines of a text beyond which it is not looked through."""
+
+
+def without_boilerplate(text: str, before: Sequence[str]) -> str:
+    """The text without the lines of several words that stand in each of the texts before it, too.
+
+    Args:
+        text: of the message in question.
+        before: texts of the same writer before it; one alone makes no habit.
+
+    Returns:
+        What is left; the text itself if that would be nothing but white space. O(characters).
+    """
+    lines = text.split("\n")
+    if len(before) < 2 or not 1 < len(lines) <= MOST_LINES:
+        return text
+    habits = set.intersection(*map(_lines_of_words, before))
+    rest = [line for line in lines if line.strip() not in habits]
+    return "\n".join(rest) if any(map(str.strip, rest)) else text
+
+
+def _lines_of_words(text: str) -> set[str]:
+    return {line for line in map(str.strip, text.split("\n")) if " " in line}
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.stages.scoring.elliptical: Questions that say nothing of their own: "When exactly?", "Warum?", "Tell me more".
+
+ELLIPTICAL_WORDS = 8
+"""Words of such a question at most."""
+
+# Words that name no matter, beside the stop words of the language.
+_ELLIPTICAL_ANY: dict[str, str] = {
+    "en": (
+        "much many long far old often big exactly precisely exact sure really actually "
+        "certain mean again else further one ones tell say give happened then about anything "
+        "anyone anywhere come since says take took"
+    ),
+    "de": (
+        "viel viele lange weit alt oft gross genau sicher wirklich echt denn nochmal wieder "
+        "sonst noch meinst meinen heisst sag sagen erzahl dazu davon daruber eigentlich "
+        "passiert wieso weshalb wieviel wohin woher und mal da war ist das es"
+    ),
+    "fr": (
+        "exactement precisement vraiment sur sure encore dire veut combien alors autre dis "
+        "parle en plus"
+    ),
+    "es": (
+        "exactamente precisamente seguro segura verdad otra vez decir quieres cuanto cuanta "
+        "cuantos cuantas entonces exacto quienes cuales dime cuentame por"
+    ),
+    "it": (
+        "esattamente precisamente davvero sicuro sicura ancora altro intendi quanto quanta "
+        "quanti allora dimmi perche quale quali dove quando chi come"
+    ),
+    "pt": (
+        "exatamente precisamente certeza serio mesmo outra vez dizer quer quanto quanta "
+        "quantos entao diga quem onde qual quais por"
+    ),
+    "nl": (
+        "precies zeker echt nog bedoel bedoelt veel lang ver oud vaak hoeveel dan waar "
+        "wanneer waarom hoe wie wat welke vertel"
+    ),
+    "sv": (
+        "exakt precis saker verkligen igen mycket manga lange vem vad var nar hur varfor "
+        "vilken vilket vilka och det den ar jag du menar beratta da om"
+    ),
+    "da": (
+        "praecist praecis sikker virkelig igen meget mange laenge hvem hvad hvor hvornar "
+        "hvordan hvorfor hvilken hvilket hvilke og det den er du mener fortael sa om hva nar "
+        "noyaktig"
+    ),
+    "pl": (
+        "dokladnie naprawde pewny pewna pewno jeszcze znaczy kto co gdzie kiedy dlaczego "
+        "czemu jak ile czy ktory ktora ktore jaki jaka jakie a i to jest bylo na o tym "
+        "powiedz"
+    ),
+    "cs": (
+        "presne opravdu urcite jeste znamena kdo co kde kdy proc jak kolik ktery ktera ktere "
+        "jaky a to je bylo o tom rekni"
+    ),
+    "tr": (
+        "tam olarak gercekten emin misin kim ne nerede zaman neden nicin nasil kac hangi peki "
+        "bu o ya baska soyle"
+    ),
+    "ru": (
+        "точно именно правда уверен уверена еще сколько зачем почему когда где кто что как "
+        "какой какая какое какие а и это было расскажи скажи"
+    ),
+    "uk": (
+        "точно саме справді ще скільки навіщо чому коли де хто що як який яка яке які а і це "
+        "було розкажи скажи"
+    ),
+    "ar": "بالضبط لماذا متي اين كيف كم من ماذا حقا و هو هي ذلك هذا",
+    "he": "בדיוק למה מתי איפה איך כמה מי מה באמת זה ו",
+}
+# Words that wish for more of the matter at hand, with a question mark or without.
+_ELLIPTICAL_MORE: dict[str, str] = {
+    "en": (
+        "more detail details detailed elaborate explain example examples expand clarify specific"
+    ),
+    "de": (
+        "mehr details einzelheiten naher genauer erklar erklare erlautere beispiel ausfuhrlicher"
+    ),
+    "fr": "details detail explique expliquer exemple precise precisions davantage plus",
+    "es": "mas detalles detalle explica explicame ejemplo",
+    "it": "piu dettagli dettaglio spiega spiegami esempio",
+    "pt": "mais detalhes detalhe explica explique exemplo",
+    "nl": "meer details detail uitleg uitleggen voorbeeld",
+    "sv": "mer detaljer forklara exempel",
+    "da": "mere mer detaljer forklar eksempel",
+    "pl": "wiecej szczegoly szczegolow wyjasnij przyklad",
+    "cs": "vice podrobnosti vysvetli priklad",
+    "tr": "daha fazla ayrinti detay acikla ornek",
+    "ru": "больше подробнее подробности объясни поясни пример",
+    "uk": "більше докладніше подробиці поясни приклад",
+    "ar": "المزيد تفاصيل اشرح مثال",
+    "he": "עוד פרטים הסבר דוגמה",
+}
+_ELLIPTICAL_WISHES = {
+    language: frozenset(map(fold_text, words.split()))
+    for language, words in _ELLIPTICAL_MORE.items()
+}
+_ELLIPTICAL_EMPTY = {
+    language: frozenset(map(fold_text, words.split()))
+    | _ELLIPTICAL_WISHES[language]
+    | WORD_STOP_OF.get(language, frozenset())
+    for language, words in _ELLIPTICAL_ANY.items()
+}
+_ELLIPTICAL_SCRIPT = re.compile(
+    "(?:那么?|所以|具体|到底|究竟|是)*(?:为什么|為什麼|为何|怎么会?|怎么样|什么时候|什麼時候|何时|几点|几号"
+    "|多少钱?|多久|多大|多远|几个|在?哪里?|在?哪儿|谁|誰|什么意思|真的|确定|你?确定|还有|还有别的|然后|具体)"
+    "[呢吗嗎么啊的了]*|(?:请|能|可以)?(?:再|更)?(?:详细|具体)(?:一?点|些)?(?:说说|说明|解释|讲讲)?(?:一下|吗)?"
+    "|(?:请|能|可以)?(?:解释|举个?例子?|多说)(?:一?点|一下|说明)?吗?"
+    "|(?:それ|で|じゃあ)?[はって、]*(?:なぜ|何故|どうして|なんで|いつ|どこ|誰|だれ|いくら|いくつ|何時|本当"
+    "|ほんと|具体的に|正確に)(?:は|に|で|が|なの|です|ですか|ますか|か|の)*"
+    "|(?:もっと|もう少し)?(?:詳しく|くわしく|説明して|例を挙げて|例えば)(?:は|教えて|お願い|ください|話して|します|して)*"
+    "|(?:그럼|그건|정확히|대체)?\\s*(?:왜|언제|어디|어디서|누가|누구|얼마|얼마나|몇\\s?시|정말|진짜|확실)"
+    "(?:요|예요|이에요|인가요|해요?|입니까|였어요?|야)*|(?:좀\\s?)?더\\s?(?:자세히|자세하게)?"
+    "\\s?(?:말해|설명해|알려)?\\s?(?:줘|주세요|줄래)?(?:요)?|(?:예를\\s?들면|설명해\\s?줘|설명해\\s?주세요)"
+    "|ทำไม|เมื่อไ(?:ห)?ร่?|ที่ไหน|ใคร|เท่าไ(?:ห)?ร่?|จริงหรือ|ขอรายละเอียด(?:เพิ่มเติม)?"
+)
+_ELLIPTICAL_SIGNS = re.compile(r"[\s\W]+\Z|\A[\s\W]+")
+
+
+def is_elliptical(query: TextAnalysis) -> bool:
+    """Whether a short message asks, or wishes for more, and names nothing that it is about.
+
+    All of its words are stop words, question words, or such as go with any matter, of one language.
+
+    Args:
+        query: The message; O(its words), and nothing is looked at in a longer one.
+    """
+    if not 0 < query.words <= ELLIPTICAL_WORDS or len(query.body) > 12 * ELLIPTICAL_WORDS:
+        return False
+    words = {fold_text(word) for word in split_words(query.body)}
+    for language, empty in _ELLIPTICAL_EMPTY.items():
+        if words <= empty:
+            return query.asks or not words.isdisjoint(_ELLIPTICAL_WISHES[language])
+    return _ELLIPTICAL_SCRIPT.fullmatch(_ELLIPTICAL_SIGNS.sub("", query.body)) is not None
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.chat.meant: What the question of a turn is after, whatever it repeats and whatever it leaves unsaid.
+
+_HABIT_TURNS = 2
+"""Turns in a row that must hold a line for it to be a habit."""
+_MEANT_TURNS = 4
+"""Turns before this one among which the question is looked for that it leaves unsaid."""
+
+
+def place_of_meant(transcript: Transcript, entries: Sequence[ContentEntry], asked: int) -> int:
+    """Place of the message that says what a question is after.
+
+    That is the question itself, or the one that "When exactly?" and "Why?" go on from: what it
+    needed is needed again.
+
+    Args:
+        transcript: the finished turns.
+        entries: of the whole list.
+        asked: place of the question.
+    """
+    if not is_elliptical(entries[asked].analysed()):
+        return asked
+    for turn in transcript.turns.view()[: -_MEANT_TURNS - 1 : -1].tolist():
+        if entries[turn].message.role == "user" and not is_elliptical(entries[turn].analysed()):
+            return int(turn)
+    return asked
+
+
+def without_habits(transcript: Transcript, asked: ContentEntry) -> TextAnalysis:
+    """The analysis of a question, less the lines that users repeat in every turn."""
+    text = asked.message.text
+    if "\n" not in text:
+        return asked.analysed()
+    openings = transcript.turns.view()[-_HABIT_TURNS:]
+    before = [transcript.messages[int(i)] for i in openings]
+    rest = without_boilerplate(text, [m.text for m in before if m.role == "user"])
+    if len(rest) == len(text):
+        return asked.analysed()
+    return analyse_text(rest, role=asked.message.role, name=asked.message.name)
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.scorers: Scoring strategies behind one protocol: every one gives relevance in [0, 1] per message.
 
 SCORER_KEYWORD_FLOOR = 0.1
@@ -17635,13 +17855,15 @@ class EmbeddingScorer:
     ) -> NDArray[np.float64]:
         """See `Scorer`."""
         del query
-        size = len(index) if upto is None else upto
-        if said is None or said.likeness is None or not np.isfinite(said.likeness[:size]).any():
-            return np.ones(size)
-        known = np.isfinite(said.likeness[:size])
-        affine = (1.0 + np.clip(np.where(known, said.likeness[:size], 0.0), -1.0, 1.0)) / 2.0
+        return _rated(said.likeness if said else None, index.turns(upto).size, self._rate)
+
+    def _rate(self, likeness: NDArray[np.float64]) -> NDArray[np.float64]:
+        known = np.isfinite(likeness)
+        if not known.any():
+            return np.ones(known.shape)
+        affine = (1.0 + np.clip(np.where(known, likeness, 0.0), -1.0, 1.0)) / 2.0
         top = float(affine[known].max())
-        scaled = np.maximum(self.floor, affine / top) if top > 0.0 else np.ones(size)
+        scaled = np.maximum(self.floor, affine / top) if top > 0.0 else np.ones(known.shape)
         return np.where(known, scaled, SCORER_UNKNOWN)
 
 
@@ -17664,10 +17886,10 @@ class LabelScorer:
     ) -> NDArray[np.float64]:
         """See `Scorer`."""
         del query
-        size = len(index) if upto is None else upto
-        if said is None or said.labels is None:
-            return np.ones(size)
-        return np.clip(np.nan_to_num(said.labels[:size], nan=SCORER_UNKNOWN), 0.0, 1.0)
+        return _rated(said.labels if said else None, index.turns(upto).size, self._rate)
+
+    def _rate(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.clip(np.nan_to_num(labels, nan=SCORER_UNKNOWN), 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17725,6 +17947,15 @@ class DecayScorer:
             return values
         age = np.maximum(0, int(turns[-1]) - turns)
         return np.asarray(values * (self.floor + (1.0 - self.floor) * self.rate**age))
+
+
+def _rated(
+    opinions: NDArray[np.float64] | None,
+    size: int,
+    rate: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """What was said of the first messages, made values; all 1 where no model was asked."""
+    return np.ones(size) if opinions is None else rate(opinions[:size])
 
 
 # --------------------------------------------------------------------------------------------------
@@ -18651,35 +18882,6 @@ OWN_STRATEGIES = Strategies()
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.boilerplate: What messages of one writer repeat line by line: templates of a program, prompts of a shell.
-
-MOST_LINES = 2000
-"""Lines of a text beyond which it is not looked through."""
-
-
-def without_boilerplate(text: str, before: Sequence[str]) -> str:
-    """The text without the lines of several words that stand in each of the texts before it, too.
-
-    Args:
-        text: of the message in question.
-        before: texts of the same writer before it; one alone makes no habit.
-
-    Returns:
-        What is left; the text itself if that would be nothing but white space. O(characters).
-    """
-    lines = text.split("\n")
-    if len(before) < 2 or not 1 < len(lines) <= MOST_LINES:
-        return text
-    habits = set.intersection(*map(_lines_of_words, before))
-    rest = [line for line in lines if line.strip() not in habits]
-    return "\n".join(rest) if any(map(str.strip, rest)) else text
-
-
-def _lines_of_words(text: str) -> set[str]:
-    return {line for line in map(str.strip, text.split("\n")) if " " in line}
-
-
-# --------------------------------------------------------------------------------------------------
 # eunoe.stages.scoring.gate: The recall gate: does the window in view lack what the question needs?
 
 GATE_FLOOR = 0.05
@@ -19009,10 +19211,6 @@ def price_relevance(
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.request: One request, read and counted: what every policy starts from.
 
-_HABIT_TURNS = 2
-"""Turns in a row that must hold a line for it to be a habit."""
-
-
 @dataclass(kw_only=True)
 class Request:
     """A request ready for a policy.
@@ -19080,11 +19278,21 @@ class Request:
         """What the current turn asks for: its question, less what users repeat in every turn."""
         if self.question is None:
             return None
-        asked = self.entries[self.question]
-        rest = self._without_habits(asked.message.text)
-        if len(rest) == len(asked.message.text):
-            return asked.analysed()
-        return analyse_text(rest, role=asked.message.role, name=asked.message.name)
+        return without_habits(self.transcript, self.entries[self.question])
+
+    @cached_property
+    def meant(self) -> int | None:
+        """Place of the question, or of the one before it that it leaves unsaid; None for none."""
+        if self.question is None:
+            return None
+        return place_of_meant(self.transcript, self.entries, self.question)
+
+    @property
+    def meant_query(self) -> TextAnalysis | None:
+        """What is looked for: the question, or the one before it that it leaves unsaid."""
+        if self.meant is None or self.meant == self.question:
+            return self.query
+        return self.entries[self.meant].analysed()
 
     @property
     def from_template(self) -> bool:
@@ -19092,13 +19300,6 @@ class Request:
         return self.question is not None and (
             self.query is not self.entries[self.question].analysed()
         )
-
-    def _without_habits(self, text: str) -> str:
-        if "\n" not in text:
-            return text
-        openings = self.transcript.turns.view()[-_HABIT_TURNS:]
-        before = [self.messages[int(i)] for i in openings]
-        return without_boilerplate(text, [m.text for m in before if m.role == "user"])
 
     @property
     def namer(self) -> NamesOf | None:
@@ -20202,13 +20403,27 @@ def discount_superseded(
 _LIFT_LOOK = 48
 """Messages of most relevance that are looked at."""
 _LIFT_SEEDS = 3
+"""Best messages from which a second hop starts."""
 _LIFT_RARE = 4
+"""Messages that hold a word or a name, at most, for it to tie two of them."""
 _LIFT_SHORT = 40
+"""Terms of a message, at most, that states one thing."""
 _LIFT_REPEATED = 0.05
+"""Share of its relevance that a repeated or overtaken message keeps."""
 _LIFT_PRONOUN = 8.0
+"""Factor on the odds of what names the one thing that a pronoun may stand for."""
 _LIFT_CHAIN = 16.0
+"""Factor on the odds of the second message of a chain."""
+_LIFT_CHAIN_CAP = 0.9
+"""Share of the first message's relevance that the second one gets at most."""
 _LIFT_MOST_OF_IT = 0.5
+"""Share of the question's weight that is most of it."""
 _LIFT_ALL_OF_IT = 0.9
+"""Share of the question's weight that is nearly all of it."""
+_LIFT_PART_OF_IT = 0.3, 0.95
+"""Shares of the question's weight: what holds less is no seed, what holds more lacks nothing."""
+_LIFT_READ_CHARACTERS = 2_000
+"""Of a message, from its beginning, in which numbers are looked for."""
 _LIFT_NOW = re.compile(
     r"\b(?:now|currently|current|latest|at the moment|these days|by now|jetzt|aktuell\w*|derzeit"
     r"|inzwischen|ahora|actual\w*|maintenant|agora|adesso|attual\w*|сейчас|теперь)\b"
@@ -20295,7 +20510,7 @@ def _newer_first(
         entry = transcript.entries[i]
         held = sorted(weights.keys() & set(entry.analysed().terms))
         thing = " ".join(held) if sum(weights[t] for t in held) >= least else ""
-        numbers = _LIFT_NUMBER.findall(entry.message.text[:2000])
+        numbers = _LIFT_NUMBER.findall(entry.message.text[:_LIFT_READ_CHARACTERS])
         short = entry.analysed().length <= _LIFT_SHORT
         stated.append({thing: " ".join(numbers)} if thing and numbers and short else {})
     overtaken = np.zeros(len(values), dtype=bool)
@@ -20413,11 +20628,12 @@ def _second_hop(
     if len(weights) < 2 or not best:
         return values
     seeds: dict[int, set[str]] = {}
+    least, most = _LIFT_PART_OF_IT
     for seed in best:
         analysis = transcript.entries[seed].analysed()
         held = {t for t in analysis.terms if t in weights}
         share = sum(weights[t] for t in sorted(held)) / total
-        if analysis.length <= _LIFT_SHORT and 0.3 <= share < 0.95:
+        if analysis.length <= _LIFT_SHORT and least <= share < most:
             seeds[seed] = held
     if not seeds:
         return values
@@ -20426,9 +20642,8 @@ def _second_hop(
     if names_of is not None:
         ties += _ties_by_names(transcript, seeds, names_of(list(seeds)), size)
     for seed, place in _chains(transcript, seeds, weights, ties):
-        lifted[place] = max(
-            lifted[place], min(0.9 * values[seed], _raised(values[place], _LIFT_CHAIN))
-        )
+        raised = min(_LIFT_CHAIN_CAP * values[seed], _raised(values[place], _LIFT_CHAIN))
+        lifted[place] = max(lifted[place], raised)
     return lifted
 
 
@@ -20577,10 +20792,10 @@ class Choice:
 def score_history(request: Request) -> Scored:
     """Relevance of the finished turns to the current question; zeros if there is no question."""
     size = request.turn_start
-    query = request.query
-    if request.question is None or query is None or not size:
+    query = request.meant_query
+    if request.meant is None or query is None or not size:
         return Scored(np.zeros(size))
-    question = request.entries[request.question]
+    question = request.entries[request.meant]
     index = request.transcript.indexed(request.expired)
     advice = request.advisers.ask(request.transcript, question, request.expired, request.chat)
     request.notes.extend(advice.warnings)
@@ -22108,6 +22323,11 @@ class PresetChat:
         return [tuple(dict.fromkeys((*a, *b))) for a, b in zip(own, found, strict=True)]
 
     @cached_property
+    def points_back(self) -> bool:
+        """Whether the question points back or names a date, so that age plays no part."""
+        return bool(self.query.dates) or bool(cues_of(self.query) & CUE_RECALL)
+
+    @cached_property
     def turn_base(self) -> FloatColumn:
         """Base weight of each turn, the product of its messages', shape (turns,)."""
         out = np.ones(self.turns)
@@ -22128,6 +22348,15 @@ class PresetChat:
     def atoms_of_turn(self, turn: int) -> list[int]:
         """The atoms of a turn that may be chosen, in order."""
         return np.flatnonzero(self.open & (self.turn_of_atom == turn)).tolist()
+
+
+def entity_mentions(entities: Sequence[Sequence[str]]) -> dict[str, list[int]]:
+    """Which messages mention each entity, ascending."""
+    found: dict[str, list[int]] = {}
+    for i, names in enumerate(entities):
+        for name in names:
+            found.setdefault(name, []).append(i)
+    return found
 
 
 def embedded_cosine(likeness: FloatColumn | None) -> FloatColumn | None:
@@ -22197,19 +22426,7 @@ def read_preset_chat(
     if request.question is None or query is None or not size:
         return None
     rows = transcript.term_rows(request.expired)
-    atoms, first = transcript.atoms, transcript.atom_first.view()
     holder = transcript.atom_of_message.view()
-    open_atoms = (transcript.atom_system.view() == 0) & (first >= start)
-    decided = [*request.kept_by_flag, *(i for i in request.flags.by_message if i < size)]
-    for i in decided:
-        if i in request.kept_by_flag or request.dropped_by_flag(i):
-            open_atoms[holder[i]] = False
-    if not in_block:
-        open_atoms &= np.array([not a.broken for a in atoms], dtype=bool)
-    base = np.ones(size)
-    for i, flags in request.flags.by_message.items():
-        if flags.weight is not None and i < size:
-            base[i] = flags.weight
     return PresetChat(
         analyses=[e.analysed() for e in request.entries[:size]],
         query=query,
@@ -22217,11 +22434,11 @@ def read_preset_chat(
         asked=rows.column(query.terms, query.counts),
         kinds=message_kinds(request),
         turn=transcript.turn_of_message.view(),
-        base=base,
+        base=_base_weights(request),
         holder=holder,
-        first=first,
+        first=transcript.atom_first.view(),
         cost=transcript.atom_tokens.view(),
-        open=open_atoms,
+        open=_open_atoms(request, start, in_block=in_block),
         room=room - BLOCK_TOKENS if in_block else room,
         likeness=_preset_likeness(request, request.entries[request.question]) if embedded else None,
         pinned=frozenset(int(holder[a.first]) for a in forced),
@@ -22234,6 +22451,27 @@ def read_preset_chat(
         find_names=request.namer,
         judge=request.judge,
     )
+
+
+def _open_atoms(request: Request, start: int, *, in_block: bool) -> NDArray[np.bool_]:
+    """Which atoms a preset may choose, shape (m,): none that flags decide, no system message."""
+    transcript, size = request.transcript, request.turn_start
+    found = (transcript.atom_system.view() == 0) & (transcript.atom_first.view() >= start)
+    dropped = [i for i in request.flags.by_message if i < size and request.dropped_by_flag(i)]
+    decided = [*request.kept_by_flag, *dropped]
+    found[transcript.atom_of_message.view()[decided]] = False
+    if not in_block:
+        found &= np.array([not a.broken for a in transcript.atoms], dtype=bool)
+    return np.asarray(found)
+
+
+def _base_weights(request: Request) -> NDArray[np.float64]:
+    """The weight that a flag gives each finished message, 1 without one, shape (n,)."""
+    base = np.ones(request.turn_start)
+    for i, flags in request.flags.by_message.items():
+        if flags.weight is not None and i < base.size:
+            base[i] = flags.weight
+    return base
 
 
 def _preset_likeness(request: Request, question: ContentEntry) -> NDArray[np.float64] | None:
@@ -22806,11 +23044,7 @@ def walk_graph(chat: PresetChat) -> MessageGraph:
 
 def tie_mentions(graph: MessageGraph, chat: PresetChat) -> None:
     """Tie messages, and the question, to the entities that some but not many of them mention."""
-    mentions: dict[str, list[int]] = {}
-    for i, names in enumerate(chat.entities):
-        for name in names:
-            mentions.setdefault(name, []).append(i)
-    for name, places in mentions.items():
+    for name, places in entity_mentions(chat.entities).items():
         if 2 <= len(places) <= WALK_RARE:
             node = graph.entity(name)
             for place in places:
@@ -23040,10 +23274,17 @@ def plan_lethe(chat: PresetChat) -> PresetPlan | None:
 def lethe_relevance(chat: PresetChat) -> FloatColumn:
     """Alignment and rank, blended, at least 0.01, shape (n,) (H8 to H11)."""
     alignment = goal_alignment(chat)
-    rank = walk_rank(chat, alignment)
+    return with_rank(chat, alignment, walk_rank(chat, alignment))
+
+
+def with_rank(chat: PresetChat, direct: FloatColumn, rank: FloatColumn) -> FloatColumn:
+    """Direct relevance and the rank of a walk, each of shape (n,), blended, at least 0.01.
+
+    The more even the rank and the less room there is, the more the direct relevance counts.
+    """
     entropy = normal_entropy(np.sort(rank)[::-1][:LETHE_TOP])
     pressure = budget_pressure(chat.room, float(chat.cost[chat.open].sum()))
-    return blend_rank(alignment, rank, direct_share(entropy, pressure))
+    return blend_rank(direct, rank, direct_share(entropy, pressure))
 
 
 def lethe_anchors(chat: PresetChat) -> tuple[frozenset[int], frozenset[int]]:
@@ -23213,17 +23454,8 @@ def lethus_wave(chat: PresetChat) -> FloatColumn:
         ghost = ghost_weights(chat.query.asked, (), mentions, chat.turn.tolist())
         wave = wave + LETHUS_TYPE_BONUS * meant_matches(chat, ghost, mentions)
     age = chat.turns - 1 - np.arange(chat.turns, dtype=np.float64)
-    off = bool(chat.query.dates) or bool(cues_of(chat.query) & CUE_RECALL)
+    off = chat.points_back
     return np.asarray(wave * age_decay(age, rate=LETHUS_RATE, floor=LETHUS_DECAY_FLOOR, off=off))
-
-
-def entity_mentions(entities: Sequence[Sequence[str]]) -> dict[str, list[int]]:
-    """Which messages mention each entity, ascending."""
-    found: dict[str, list[int]] = {}
-    for i, names in enumerate(entities):
-        for name in names:
-            found.setdefault(name, []).append(i)
-    return found
 
 
 def lifted_turns(
@@ -23312,8 +23544,7 @@ def direct_relevance(chat: PresetChat) -> FloatColumn:
     factor = UNIFIED_TOOL_PENALTY if chat.tool_penalty is None else chat.tool_penalty
     values = weigh_tool_flow(values * chat.base, chat.kinds, factor)
     age = chat.turns - 1 - chat.turn.astype(np.float64)
-    off = bool(chat.query.dates) or bool(cues_of(chat.query) & CUE_RECALL)
-    return _over_best(values * age_decay(age, off=off))
+    return _over_best(values * age_decay(age, off=chat.points_back))
 
 
 def _over_best(values: FloatColumn) -> FloatColumn:
@@ -23325,9 +23556,7 @@ def unified_relevance(chat: PresetChat, direct: FloatColumn) -> FloatColumn:
     """Direct relevance with what the walk, newer values and spans say, in (0, 1], shape (n,)."""
     graph = walk_graph(chat)
     rank = graph.rank(walk_starts(chat, graph, direct))[: chat.size]
-    entropy = normal_entropy(np.sort(rank)[::-1][:LETHE_TOP])
-    pressure = budget_pressure(chat.room, float(chat.cost[chat.open].sum()))
-    blended = blend_rank(direct, rank, direct_share(entropy, pressure))
+    blended = with_rank(chat, direct, rank)
     overtaken = superseded([stated_values(analysis.asked) for analysis in chat.analyses])
     history = bool(cues_of(chat.query) & CUE_HISTORY)
     return lift_spans(discount_superseded(blended, overtaken, history=history), chat.turn)
@@ -23545,7 +23774,7 @@ def need_of_recall(
     wish = request.flags.now.recall
     if wish is None and request.settings.recall != "auto":
         wish = request.settings.recall == "always"
-    query = request.query
+    query = request.meant_query
     if wish is False or query is None:
         return RecallNeed("none", "recall is off for this turn")
     may_need = unasked or may_open(query, templated=request.from_template)
@@ -23554,13 +23783,14 @@ def need_of_recall(
     scored = score_history(request)
     if wish or scored.answer is None:
         return RecallNeed("deep" if wish else "none", "recall was asked for", scored)
+    goes_on = request.meant != request.question
     coverage = window_coverage(
         request.transcript.indexed(request.expired),
         query,
         start,
-        upto=request.turn_start,
-        relevance=scored.answer,
-        values=scored.values,
+        upto=request.meant if goes_on else request.turn_start,  # what it goes on from has its words
+        relevance=None if goes_on else scored.answer,
+        values=None if goes_on else scored.values,
         carried=carried,
     )
     shut = not coverage.open or (carried and not coverage.sure)
@@ -23907,22 +24137,14 @@ def _was_sent_whole(request: Request) -> bool:
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.policies.by_name: The policies: which messages stand in place, and which come back in the quoted block.
 
-def decide(request: Request, policy: str) -> View:
-    """The view that a policy wants, before it is fitted to the budget exactly."""
-    if policy == "relevance":
-        return relevance_view(request)
-    if policy == "window":
-        return window_view(request)
-    if policy in PRESETS:
-        return preset_view(request, policy)
-    return stable_view(request) if policy == "stable" else whole_view(request)
-
-
 def decide_in_time(request: Request, policy: str) -> View:
-    """The view that a policy wants; the newest turns that fit once the time is over."""
+    """The view that a policy wants, before it is fitted to the budget exactly.
+
+    The newest turns that fit, once the time is over.
+    """
     if not request.expired():
         try:
-            return decide(request, policy)
+            return POLICY_VIEWS[policy](request)
         except TimeIsOverError:
             pass
     view = window_view(request)
@@ -24004,6 +24226,16 @@ def preset_view(request: Request, name: str) -> View:
         )
     view.cut = cut_before(request, request.turn_start, declared=True)
     return view
+
+
+POLICY_VIEWS: dict[str, Callable[[Request], View]] = {
+    "stable": stable_view,
+    "relevance": relevance_view,
+    "window": window_view,
+    "off": whole_view,
+    **{name: partial(preset_view, name=name) for name in PRESETS},
+}
+"""What each of ``POLICY_NAMES`` sends."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -25995,6 +26227,126 @@ def _prompt_tokens(prompt: str, model_id: str) -> int:
     if not prompt:
         return 0
     return find_tokenizer(family_of(model_id)).count(prompt) + _MODEL_PROMPT_FRAMING
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe_openwebui.ledgers: The account of each chat and of all of them: in memory, and where the operator wants it kept.
+
+_LEDGERS_REMEMBERED = 2_048
+_STORES_OPEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerStores:
+    """Where a setting keeps ledgers beside memory: stores of ``eunoe_backends``, or None."""
+
+    file: Any = None
+    server: Any = None
+
+
+class LedgerBook:
+    """What chats took so far. Safe across threads; a store that fails costs only what it keeps.
+
+    Memory is bounded: chats met least recently are forgotten, the total stays right.
+    """
+
+    def __init__(self) -> None:
+        self._chats: OrderedDict[str, Ledger] = OrderedDict()
+        self._total = Ledger()
+        self._stores: dict[tuple[str, str], LedgerStores] = {}
+        self._lock = threading.Lock()
+
+    def add(self, chat: str, entry: Ledger, *, file: str = "", url: str = "") -> Ledger:
+        """Enter a turn; may block for as long as a file or a server takes.
+
+        Args:
+            chat: whose turn; empty for a program without a chat.
+            entry: the ledger of the turn.
+            file: to which a line of JSON is added; empty for none.
+            url: of the Redis server that adds up over all workers; empty for none.
+
+        Returns:
+            The ledger of the chat so far, of a program that of the turn alone.
+        """
+        stores = self._open_stores(file, url)
+        with self._lock:
+            self._total = self._total + entry
+            ours = self._remember(chat, entry) if chat else entry
+        try:
+            if stores.file is not None:
+                stores.file.add(chat, entry)
+            if stores.server is not None:
+                stores.server.add(chat, entry)
+                if chat:
+                    ours = self._longer(chat, stores.server.of(chat).flat(), ours)
+        except Exception as error:
+            logger.warning("the ledger's store failed: %s", type(error).__name__)
+        return ours
+
+    def of(self, chat: str) -> Ledger:
+        """The ledger of a chat as far as this process knows it."""
+        with self._lock:
+            return self._chats.get(chat, Ledger())
+
+    @property
+    def total(self) -> Ledger:
+        """All requests of this process."""
+        with self._lock:
+            return self._total
+
+    def _remember(self, chat: str, entry: Ledger) -> Ledger:
+        ledger = self._chats.pop(chat, Ledger()) + entry
+        self._chats[chat] = ledger
+        if len(self._chats) > _LEDGERS_REMEMBERED:
+            self._chats.popitem(last=False)
+        return ledger
+
+    def _longer(self, chat: str, figures: Mapping[str, int], ours: Ledger) -> Ledger:
+        """The server's ledger where it knows more requests, as when other workers served some."""
+        shared = Ledger.from_flat(figures)
+        if shared.total.sent.requests <= ours.total.sent.requests:
+            return ours
+        with self._lock:
+            self._chats[chat] = shared
+        return shared
+
+    def _open_stores(self, file: str, url: str) -> LedgerStores:
+        """The stores for these settings, opened once; a file's chats are read into memory."""
+        if not file and not url:
+            return LedgerStores()
+        with self._lock:
+            found = self._stores.get((file, url))
+        if found is not None:
+            return found
+        opened = _opened_stores(file, url)
+        earlier = opened.file.chats() if opened.file is not None else {}
+        with self._lock:
+            if (file, url) in self._stores:
+                return self._stores[file, url]
+            while len(self._stores) >= _STORES_OPEN:
+                self._stores.pop(next(iter(self._stores)))
+            self._stores[file, url] = opened
+            for chat, ledger in earlier.items():
+                if chat and chat not in self._chats:
+                    self._remember(chat, Ledger.from_flat(ledger.flat()))
+        return opened
+
+
+def _opened_stores(file: str, url: str) -> LedgerStores:
+    """The stores of the package beside this one; none where it is missing or cannot open them."""
+    stores = LedgerStores()
+    try:
+        from eunoe_backends import JsonLinesLedgerStore, RedisLedgerStore, RedisLink
+
+        if file:
+            stores = LedgerStores(file=JsonLinesLedgerStore(file))
+        if url:
+            stores = replace(stores, server=RedisLedgerStore(RedisLink.from_url(url)))
+    except ImportError:
+        logger.warning("ledgers stay in memory: the package eunoe is not installed")
+    except Exception as error:
+        logger.warning("a ledger's store cannot be opened: %s", type(error).__name__)
+    return stores
 
 
 # --------------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from typing import Any
 
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.errors import BudgetError
-from eunoe.domain.report import Placement, Report
+from eunoe.domain.placement import Placement
+from eunoe.domain.report import Report
 from eunoe.pipeline.result import OrchestratorResult
 from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe_openwebui.documents import Documents

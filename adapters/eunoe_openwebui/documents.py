@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eunoe.domain.flag import FlagReading
+from eunoe.domain.placement import Placement
 from eunoe.domain.ports import TokenCounter
-from eunoe.domain.report import Placement
 from eunoe.stages.flags import flags_in_force, read_flags
 from eunoe.wire.rewriting import ELISION
 from eunoe_openwebui.firsttext import first_text, texts_of, with_first_text, with_text

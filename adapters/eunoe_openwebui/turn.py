@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from eunoe.domain.report import Fate, Placement, Report
+from eunoe.domain.placement import Placement
+from eunoe.domain.report import Fate, Report
 from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.flags import read_flags
 from eunoe.stages.quoting import OWN_HEADS

@@ -12,6 +12,7 @@ from eunoe.domain.errors import (
     SettingsError,
 )
 from eunoe.domain.event import RequestEvent
+from eunoe.domain.placement import Placement
 from eunoe.domain.ports import Embedder, EntityExtractor, Labeller, Observer, StanceJudge
 from eunoe.domain.profile import PROFILES, ProviderProfile
 from eunoe.domain.report import (
@@ -19,7 +20,6 @@ from eunoe.domain.report import (
     Cut,
     Decision,
     Fate,
-    Placement,
     Report,
 )
 from eunoe.domain.settings import Settings

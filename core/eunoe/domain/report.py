@@ -156,23 +156,6 @@ class DecisionList(Sequence[Decision]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
-    """One message of the output.
-
-    Attributes:
-        index: its place in the input; None for text that eunoe wrote or quoted.
-        message: what to send; the caller's own object unless ``changed``.
-        changed: the message differs from the caller's (a clip, a stub, a merge, stripped flags).
-        fate: KEPT, RECALLED (the quoted block), GIST, STUB or SUMMARISED.
-    """
-
-    index: int | None
-    message: Mapping[str, Any]
-    changed: bool = False
-    fate: Fate = Fate.KEPT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
     """Where the window begins.
 

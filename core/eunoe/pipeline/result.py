@@ -8,7 +8,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from eunoe.domain.conversation import Conversation
-from eunoe.domain.report import Placement, Report
+from eunoe.domain.placement import Placement
+from eunoe.domain.report import Report
 from eunoe.pipeline.arranging.slots import Slot
 from eunoe.pipeline.chat.sent_windows import SentWindow
 from eunoe.pipeline.summaries.writing import SummaryJob

@@ -16,7 +16,7 @@ from typing import Any
 from eunoe.domain.budget import LEAST_CACHED_TOKENS
 from eunoe.domain.message import SYSTEM_ROLES
 from eunoe.domain.nesting import json_text
-from eunoe.domain.report import Placement
+from eunoe.domain.placement import Placement
 from eunoe.pipeline.chat.memory import content_key
 from eunoe.stages.accounting.cache_bust import (
     PROMPT_ROLE,

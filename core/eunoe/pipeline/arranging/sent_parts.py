@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from eunoe.domain.message import SYSTEM_ROLES
 from eunoe.domain.nesting import json_text
-from eunoe.domain.report import Fate, Placement, Report
+from eunoe.domain.placement import Placement
+from eunoe.domain.report import Fate, Report
 from eunoe.wire.result_blocks import speaks_as_user
 
 SENT_PARTS = ("system", "tools", "summary", "window", "recalled", "question")
