@@ -168,9 +168,9 @@ def test_a_line_for_each_request_has_figures_and_no_text(upstream, proxy, caplog
     lines = sorted(record.getMessage() for record in caplog.records if record.name == "eunoe")
     whole = "\n".join(re.sub(r"chosen in \d+ ms", "chosen", line) for line in lines)
     assert re.fullmatch(
-        r"gpt-4o: 1\d\d tokens, as they came, 300 from the cache; status 200; chosen\n"
+        r"gpt-4o: 1\d\d tokens, as they came, 300 from the cache, \$0.0019; status 200; chosen\n"
         r"gpt-4o: 1\d\d tokens, as they came; status 429; chosen\n"
-        r"gpt-4o: 2,\d\d\d -> 1?,?\d\d\d tokens, 300 from the cache; status 200; chosen\n"
+        r"gpt-4o: 2,\d\d\d -> 1?,?\d\d\d tokens, 300 from the cache, \$0.0019; status 200; chosen\n"
         r"no model: untouched \(not a chat\); status 200\n"
         r"oddmodelx{52}: 2,\d\d\d -> 1?,?\d\d\d tokens, 300 from the cache; status 200; chosen",
         whole,
