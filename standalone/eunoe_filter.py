@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 230 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 4466d82e72ac3cec49c2e719188ccb3f2ca3f8cbedda06b91f7f3b5cc38ac92b
+# sources sha256 73778f4f5cafe08a78323c7ba5889434c5256780a352577d9bc2c130c12f9936
 
 from __future__ import annotations
 
@@ -3406,17 +3406,27 @@ def is_question(body: str, folded: Sequence[str]) -> bool:
         body: The text.
         folded: Its words, folded; of a long text the first few will do.
     """
-    if folded and folded[0] in _ASK_OPENERS:
+    if is_led_by_question(folded):
         return True
     if _ASK_MARK.search(body, max(0, len(body) - _ASK_CHARACTERS)) is not None:
-        return True
-    if len(folded) > 1 and (tuple(folded[:2]) in _ASK_PAIRS or _asks_behind_a_word(*folded[:2])):
         return True
     if len(body) <= _ASK_RUN and not body.isascii() and _ASK_SCRIPT.search(body):
         return True
     if not 0 < len(folded) <= _ASK_WORDS:
         return False
     return folded[-1] in _ASK_LAST or not _ASK_ANYWHERE.isdisjoint(folded)
+
+
+def is_led_by_question(folded: Sequence[str]) -> bool:
+    """Whether the first words are such as ask: "where ...", "is ...", "in which ...".
+
+    Args:
+        folded: Words of a text, folded.
+    """
+    if folded and folded[0] in _ASK_OPENERS:
+        return True
+    first = tuple(folded[:2])
+    return len(first) == 2 and (first in _ASK_PAIRS or _asks_behind_a_word(*first))
 
 
 def _asks_behind_a_word(first: str, second: str) -> bool:
@@ -17492,10 +17502,12 @@ def _lines_of_words(text: str) -> set[str]:
 
 
 # --------------------------------------------------------------------------------------------------
-# eunoe.stages.scoring.elliptical: Questions that say nothing of their own: "When exactly?", "Warum?", "Tell me more".
+# eunoe.stages.scoring.elliptical: Questions that leave unsaid what they are about: "When exactly?", "And the port?", "Warum?".
 
 ELLIPTICAL_WORDS = 8
 """Words of such a question at most."""
+ELLIPTICAL_MATTER_WORDS = 3
+"""Words of one that is nothing but a matter and a mark, at most."""
 
 # Words that name no matter, beside the stop words of the language.
 _ELLIPTICAL_ANY: dict[str, str] = {
@@ -17601,13 +17613,24 @@ _ELLIPTICAL_SCRIPT = re.compile(
     "[呢吗嗎么啊的了]*|(?:请|能|可以)?(?:再|更)?(?:详细|具体)(?:一?点|些)?(?:说说|说明|解释|讲讲)?(?:一下|吗)?"
     "|(?:请|能|可以)?(?:解释|举个?例子?|多说)(?:一?点|一下|说明)?吗?"
     "|(?:それ|で|じゃあ)?[はって、]*(?:なぜ|何故|どうして|なんで|いつ|どこ|誰|だれ|いくら|いくつ|何時|本当"
-    "|ほんと|具体的に|正確に)(?:は|に|で|が|なの|です|ですか|ますか|か|の)*"
-    "|(?:もっと|もう少し)?(?:詳しく|くわしく|説明して|例を挙げて|例えば)(?:は|教えて|お願い|ください|話して|します|して)*"
+    "|ほんと|具体的に|正確に)(?:ですか|です|ますか|なの|は|に|で|が|か|の)*+"
+    "|(?:もっと|もう少し)?(?:詳しく|くわしく|説明して|例を挙げて|例えば)(?:は|教えて|お願い|ください|話して|します|して)*+"
     "|(?:그럼|그건|정확히|대체)?\\s*(?:왜|언제|어디|어디서|누가|누구|얼마|얼마나|몇\\s?시|정말|진짜|확실)"
-    "(?:요|예요|이에요|인가요|해요?|입니까|였어요?|야)*|(?:좀\\s?)?더\\s?(?:자세히|자세하게)?"
+    "(?:요|예요|이에요|인가요|해요?|입니까|였어요?|야)*+|(?:좀\\s?)?더\\s?(?:자세히|자세하게)?"
     "\\s?(?:말해|설명해|알려)?\\s?(?:줘|주세요|줄래)?(?:요)?|(?:예를\\s?들면|설명해\\s?줘|설명해\\s?주세요)"
     "|ทำไม|เมื่อไ(?:ห)?ร่?|ที่ไหน|ใคร|เท่าไ(?:ห)?ร่?|จริงหรือ|ขอรายละเอียด(?:เพิ่มเติม)?"
 )
+_ELLIPTICAL_JOINED = re.compile(
+    r"\W*(?:and|or|what about|how about|und|oder|was ist mit|wie ist es mit|et|ou|y|e|och|og|ve"
+    r"|peki|и|а|та)\b|[\s\W]*(?:那|还有|以及|では|じゃあ|それと|그럼|그리고|แล้ว)",
+    re.IGNORECASE,
+)
+# "The port?", "退房时间呢？": a matter and a mark.
+_ELLIPTICAL_MATTER = re.compile(
+    rf"[\s\W]*(?:(?:(?![什谁誰哪几怎为])[{HAN_KANA_LETTERS}]){{1,8}}(?:呢|は)"
+    rf"|[{HANGUL_LETTERS} ]{{1,12}}[은는]요?)\s*[?？]\s*"
+)
+_ELLIPTICAL_MARKED = re.compile(rf"[^{GLUED_LETTERS}]*[?؟;]\s*")
 _ELLIPTICAL_SIGNS = re.compile(r"[\s\W]+\Z|\A[\s\W]+")
 
 
@@ -17628,32 +17651,73 @@ def is_elliptical(query: TextAnalysis) -> bool:
     return _ELLIPTICAL_SCRIPT.fullmatch(_ELLIPTICAL_SIGNS.sub("", query.body)) is not None
 
 
+def goes_on(query: TextAnalysis) -> bool:
+    """Whether a short question adds a matter to the one before it: "And in Porto?", "The port?".
+
+    Args:
+        query: The message; nothing is looked at in a longer one.
+    """
+    body = query.body
+    if not 0 < query.words <= ELLIPTICAL_WORDS or len(body) > 12 * ELLIPTICAL_WORDS:
+        return False
+    if not query.asks:
+        return False
+    if _ELLIPTICAL_JOINED.match(body) or _ELLIPTICAL_MATTER.fullmatch(body):
+        return True
+    if query.words > ELLIPTICAL_MATTER_WORDS or not _ELLIPTICAL_MARKED.fullmatch(body):
+        return False
+    return not is_led_by_question([fold_text(word) for word in split_words(body)])
+
+
 # --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.chat.meant: What the question of a turn is after, whatever it repeats and whatever it leaves unsaid.
 
 _HABIT_TURNS = 2
 """Turns in a row that must hold a line for it to be a habit."""
 _MEANT_TURNS = 4
-"""Turns before this one among which the question is looked for that it leaves unsaid."""
+"""Turns before this one among which the question is looked for that it goes on from."""
+_MEANT_WORDS = 72
+"""Words of that question at most: a longer text is about more than one matter."""
 
 
 def place_of_meant(transcript: Transcript, entries: Sequence[ContentEntry], asked: int) -> int:
-    """Place of the message that says what a question is after.
+    """Place of the message that says what a question is about.
 
-    That is the question itself, or the one that "When exactly?" and "Why?" go on from: what it
-    needed is needed again.
+    That is the question itself, or the one that it goes on from, as "When exactly?" and "And the
+    port?" do: what that one needed is needed again.
 
     Args:
         transcript: the finished turns.
         entries: of the whole list.
         asked: place of the question.
     """
-    if not is_elliptical(entries[asked].analysed()):
+    if not _leans(entries[asked]):
         return asked
     for turn in transcript.turns.view()[: -_MEANT_TURNS - 1 : -1].tolist():
-        if entries[turn].message.role == "user" and not is_elliptical(entries[turn].analysed()):
-            return int(turn)
+        if entries[turn].message.role == "user" and not _leans(entries[turn]):
+            return int(turn) if _asks_for_one_thing(entries[turn]) else asked
     return asked
+
+
+def _asks_for_one_thing(entry: ContentEntry) -> bool:
+    """Whether a message is a question, or a wish for something, and no long text."""
+    analysis = entry.analysed()
+    wants = analysis.asks or cues_of(analysis) & (CUE_WANTS | CUE_RECALL) != 0
+    return wants and analysis.words <= _MEANT_WORDS
+
+
+def _leans(entry: ContentEntry) -> bool:
+    analysis = entry.analysed()
+    return is_elliptical(analysis) or goes_on(analysis)
+
+
+def meant_together(before: ContentEntry, asked: ContentEntry) -> TextAnalysis:
+    """What a question is after that goes on from one before it: that one, and what it adds."""
+    if is_elliptical(asked.analysed()):
+        return before.analysed()
+    message = before.message
+    both = f"{message.text}\n{asked.message.text}"
+    return analyse_text(both, role=message.role, name=message.name)
 
 
 def without_habits(transcript: Transcript, asked: ContentEntry) -> TextAnalysis:
@@ -19282,17 +19346,17 @@ class Request:
 
     @cached_property
     def meant(self) -> int | None:
-        """Place of the question, or of the one before it that it leaves unsaid; None for none."""
+        """Place of the question, or of the one before that it goes on from; None for none."""
         if self.question is None:
             return None
         return place_of_meant(self.transcript, self.entries, self.question)
 
-    @property
+    @cached_property
     def meant_query(self) -> TextAnalysis | None:
-        """What is looked for: the question, or the one before it that it leaves unsaid."""
-        if self.meant is None or self.meant == self.question:
+        """What is looked for: the question, with the one before it that it goes on from."""
+        if self.question is None or self.meant is None or self.meant == self.question:
             return self.query
-        return self.entries[self.meant].analysed()
+        return meant_together(self.entries[self.meant], self.entries[self.question])
 
     @property
     def from_template(self) -> bool:
