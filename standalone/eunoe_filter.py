@@ -7,8 +7,8 @@ description: Keeps the messages that matter inside an LLM's context budget.
 required_open_webui_version: 0.5.0
 """
 
-# Made of 230 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 73778f4f5cafe08a78323c7ba5889434c5256780a352577d9bc2c130c12f9936
+# Made of 235 modules by standalone/make_filter.py; an edit here is lost at the next run.
+# sources sha256 23fde6862de8cf8de9d132666d2ba4cf73eaee3b9fff52d274fea38cc5e254b3
 
 from __future__ import annotations
 
@@ -470,14 +470,189 @@ class CounterFaultError(EunoeError, RuntimeError):
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.domain.certificate: How good what is sent is, proven; or why nothing is proven of it.
+
+class CertificateBasis(StrEnum):
+    """What a certificate speaks of.
+
+    CHOSEN: what was chosen of the candidates. WHOLE: all that may be sent is sent. CLOSED: recall
+    stayed closed, and what is in view is held against the best that the same room could hold.
+    """
+
+    CHOSEN = "chosen"
+    WHOLE = "whole"
+    CLOSED = "closed"
+
+
+class Unproven(StrEnum):
+    """Why a request has no certificate."""
+
+    UNSCORED = "unscored"
+    IRRELEVANT = "irrelevant"
+    RECENCY = "recency"
+    LATE = "late"
+    NO_ROOM = "no_room"
+    GAVE_WAY = "gave_way"
+    SHORTENED = "shortened"
+    OVER_BUDGET = "over_budget"
+    UNWEIGHED = "unweighed"
+
+
+_UNPROVEN = {
+    Unproven.UNSCORED: "the history was not scored for this question",
+    Unproven.IRRELEVANT: "nothing outside the window may be recalled for this question",
+    Unproven.RECENCY: "the newest were taken, whatever they are worth",
+    Unproven.LATE: "the deadline passed before the history was scored",
+    Unproven.NO_ROOM: "no room was left to choose for",
+    Unproven.GAVE_WAY: "a part of what was chosen had to make room",
+    Unproven.SHORTENED: "the current turn alone had to be shortened",
+    Unproven.OVER_BUDGET: "more is sent than is allowed",
+    Unproven.UNWEIGHED: "what recall could have brought back was not weighed",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """How good what is sent is under the scoring: ``value / upper_bound``, in [0, 1].
+
+    It speaks of the objective, which stands for usefulness; it is no promise about answers.
+
+    Attributes:
+        value: of what was chosen; of what is in view where recall stayed closed; 1 where all is
+            sent and nothing had to be weighed.
+        upper_bound: no admissible choice is worth more.
+        basis: what it speaks of.
+    """
+
+    value: float
+    upper_bound: float
+    basis: CertificateBasis = CertificateBasis.CHOSEN
+
+    @property
+    def ratio(self) -> float:
+        """At least this share of the best possible value; 1 where nothing could be chosen."""
+        return 1.0 if self.upper_bound <= 0 else min(1.0, self.value / self.upper_bound)
+
+    @property
+    def gap(self) -> float:
+        """What the best admissible choice could be worth beyond this one at most, at least 0."""
+        return max(0.0, self.upper_bound - self.value)
+
+    def without(self, lost: float) -> Certificate:
+        """The certificate of what is left where some of the choice was given up.
+
+        Source: F is submodular, so that what is picked after it brings no less without it; F falls
+        by no more than what it brought when it was picked.
+
+        Args:
+            lost: what it brought when it was picked, at least 0.
+        """
+        return replace(self, value=max(0.0, self.value - lost))
+
+    def sentence(self) -> str:
+        """What is proven, for people."""
+        if self.basis is CertificateBasis.WHOLE:
+            return "all that may be sent is sent: no choice is better"
+        if self.upper_bound <= 0:
+            return "nothing speaks to the question under this scoring: no choice is better"
+        share = f"{100 * self.ratio:.0f} %"
+        if self.basis is CertificateBasis.CLOSED:
+            return (
+                f"recall stayed closed: what is in view has at least {share} of the best possible "
+                "value under this scoring"
+            )
+        return f"the choice has at least {share} of the best possible value under this scoring"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that ``json.dumps`` takes."""
+        return {
+            "value": self.value,
+            "upper_bound": self.upper_bound,
+            "ratio": self.ratio,
+            "basis": str(self.basis),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class NoCertificate:
+    """Nothing is proven of what is sent.
+
+    Attributes:
+        reason: why not.
+    """
+
+    reason: Unproven
+
+    @property
+    def ratio(self) -> None:
+        """None: no share of the best possible value is known."""
+        return
+
+    def sentence(self) -> str:
+        """Why nothing is proven, for people."""
+        return f"nothing is proven of the choice: {_UNPROVEN[self.reason]}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that ``json.dumps`` takes."""
+        return {"ratio": None, "reason": str(self.reason)}
+
+
+class DeferredCertificate:
+    """A certificate that is worked out when somebody looks at it, and once.
+
+    Copied or pickled it is the certificate itself.
+
+    Args:
+        make: works it out; from values that do not change.
+    """
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], Certificate]) -> None:
+        self._make = make
+        self._made: Certificate | None = None
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was put off."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, DeferredCertificate):
+            other = other.certificate
+        return self.certificate == other
+
+    def __hash__(self) -> int:
+        return hash(self.certificate)
+
+    def __reduce__(self) -> tuple[Callable[..., Certificate], tuple[float, float, str]]:
+        made = self.certificate
+        return _certificate_of, (made.value, made.upper_bound, made.basis.value)
+
+
+def _certificate_of(value: float, upper_bound: float, basis: str) -> Certificate:
+    return Certificate(value=value, upper_bound=upper_bound, basis=CertificateBasis(basis))
+
+
+Proof = Certificate | NoCertificate | DeferredCertificate
+"""What is proven of what is sent, worked out or not."""
+UNSCORED = NoCertificate(Unproven.UNSCORED)
+BY_RECENCY = NoCertificate(Unproven.RECENCY)
+ALL_SENT = Certificate(value=1.0, upper_bound=1.0, basis=CertificateBasis.WHOLE)
+"""The certificate of a request that sends all that may be sent."""
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.domain.report: What was sent and why: a decision for every message of the input, and the numbers.
 
 class Fate(StrEnum):
     """What became of one message.
 
     KEPT: word for word, in place. RECALLED: word for word, in the quoted block. GIST: an excerpt.
-    SUMMARISED: stands in a summary. STUB: the call is there, the result is elided.
-    DROPPED: the model does not see it.
+    SUMMARISED: stands in a summary, of the chat's beginning or its own. STUB: the call is there and
+    the result is elided, or one line names it. DROPPED: the model does not see it.
     """
 
     KEPT = "kept"
@@ -634,22 +809,6 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate:
-    """How good the choice is under the scoring: ``value / upper_bound``, in [0, 1].
-
-    It speaks of the objective, which stands for usefulness; it is no promise about answers.
-    """
-
-    value: float
-    upper_bound: float
-
-    @property
-    def ratio(self) -> float:
-        """At least this share of the best possible value; 1 where nothing could be chosen."""
-        return 1.0 if self.upper_bound <= 0 else min(1.0, self.value / self.upper_bound)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Overrun:
     """What may not be cut is larger than the budget: tokens needed (and sent), tokens allowed."""
 
@@ -674,7 +833,7 @@ class Report:
         cut: where the window begins; None if it begins with the chat and continues the view before.
         recalled: messages in the quoted block, those shown in part too.
         recall_reason: why there was a recall, or why not.
-        certificate: of the selection; None if there was none.
+        proof: of how good what is sent is; see ``certificate``.
         mended: what was repaired in the history, a sentence each.
         warnings: what the caller should know, a sentence each.
         violations: rules of the provider that are still broken (nothing could mend them).
@@ -700,7 +859,7 @@ class Report:
     cut: Cut | None = None
     recalled: int = 0
     recall_reason: str = ""
-    certificate: Certificate | None = None
+    proof: Proof = UNSCORED
     mended: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()
@@ -714,6 +873,12 @@ class Report:
     def cost(self) -> RequestCost | None:
         """What it costs, beside two other ways; made when looked at. None if nobody planned."""
         return self.costing.cost
+
+    @property
+    def certificate(self) -> Certificate | NoCertificate:
+        """How good what is sent is, proven, or why nothing is proven of it."""
+        proof = self.proof
+        return proof.certificate if isinstance(proof, DeferredCertificate) else proof
 
     def counts(self) -> dict[str, int]:
         """How many messages met each fate; fates that nobody met are left out."""
@@ -735,11 +900,7 @@ class Report:
         ]
         if self.recall_reason:
             lines.append(f"recall: {self.recall_reason}")
-        if self.certificate is not None:
-            lines.append(
-                f"the choice has at least {100 * self.certificate.ratio:.0f} % of the best "
-                "possible value under this scoring"
-            )
+        lines.append(f"proof: {self.certificate.sentence()}")
         if self.calibrated != 1:
             lines.append(
                 f"the provider counts up to {self.calibrated:g} tokens for each of ours; "
@@ -758,12 +919,12 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report for machines: plain values that ``json.dumps`` takes."""
-        plain = asdict(replace(self, decisions=DecisionList((), {}), costing=NO_COST))
-        del plain["costing"]
+        bare = replace(self, decisions=DecisionList((), {}), costing=NO_COST, proof=UNSCORED)
+        plain = asdict(bare)
+        del plain["costing"], plain["proof"]
         plain["cost"] = None if self.cost is None else asdict(self.cost)
         plain["decisions"] = [{**asdict(d), "fate": str(d.fate)} for d in self.decisions]
-        if self.certificate is not None:
-            plain["certificate"]["ratio"] = self.certificate.ratio
+        plain["certificate"] = self.certificate.to_dict()
         return plain
 
 
@@ -3077,6 +3238,7 @@ POLICY_NAMES: tuple[str, ...] = (
     "off",
 )
 PLACEMENT_NAMES: tuple[str, ...] = ("chronological", "u_shape")
+RECALL_TIER_NAMES: tuple[str, ...] = ("gist", "summary", "stub")
 
 _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "high_water": (0.3, 1.0),
@@ -3123,6 +3285,11 @@ class Settings:
             beside the window holds too little of what is relevant, the window makes room for that
             one turn.
         recall_floor: share of the best relevance, in [0, 1], below which nothing is recalled.
+        recall_tiers: shorter forms in which recall may bring back what is too long to come whole:
+            ``gist``, the sentences that the question is about; ``summary``, one that the summarizer
+            wrote of that very message behind an earlier answer; ``stub``, a line that names it.
+            With ``gist`` alone excerpts fill the room that whole messages leave over; with the
+            others all forms compete in one choice, and fewer messages come back whole.
         cost_exponent: how hard length is priced when choosing, in [0, 1]; 0 ignores it.
         pair_coherence: share of a question's relevance that the answers of its turn inherit, and it
             of theirs, in [0, 1]; None leaves it to the policy (only ``lethes`` has any).
@@ -3158,6 +3325,7 @@ class Settings:
     summary_tokens: int = 600
     deep_recall_share: float = 0.87
     recall_floor: float = 0.005
+    recall_tiers: tuple[str, ...] = ("gist",)
     cost_exponent: float = 0.75
     pair_coherence: float | None = None
     tool_penalty: float | None = None
@@ -3176,6 +3344,9 @@ class Settings:
         for name in ("read_flags", "rewrite_call_ids", "scale_by_family"):
             require_switch(name, getattr(self, name))
         require_names("locked_flags", self.locked_flags)
+        require_names("recall_tiers", self.recall_tiers)
+        for tier in self.recall_tiers:
+            require_choice("recall_tiers", tier, RECALL_TIER_NAMES)
         for flag in self.locked_flags:
             require_choice("locked_flags", flag, FLAG_NAMES)
         for field in fields(self):
@@ -9123,12 +9294,12 @@ def is_quoted_in_part(message: Message) -> bool:
 
 
 class Quotation(NamedTuple):
-    """One message to quote: its turn (from 0), who speaks, what, and if it was shortened."""
+    """One message to quote: its turn (from 0), who speaks, what, and how it was shortened."""
 
     turn: int
     speaker: str
     text: str
-    excerpt: bool = False
+    note: str = ""
 
 
 class QuotedMessage(NamedTuple):
@@ -9147,9 +9318,9 @@ class QuotedMessage(NamedTuple):
 
 def quoted_line(quotation: Quotation) -> str:
     """What stands in a block of one message, behind the number of its turn."""
-    _, speaker, text, excerpt = quotation
+    _, speaker, text, note = quotation
     name = " ".join(defuse(speaker).split())
-    return f"{name}{' (excerpt)' if excerpt else ''}: {defuse(text)}"
+    return f"{name}{f' ({note})' if note else ''}: {defuse(text)}"
 
 
 def spoken_text(message: Message) -> str:
@@ -19559,13 +19730,36 @@ def list_tokens(request: Request) -> int:
 
 GIST_LINE_TOKENS = 8
 """Tokens of the line of a message shown in part, beyond text and name, at most."""
-_LINE_SAVES = 1
+_PART_FATES = {Tier.GIST: Fate.GIST, Tier.SUMMARY: Fate.SUMMARISED, Tier.STUB: Fate.STUB}
+QUOTED_LINE_SAVES = 1
 """Tokens by which a line is shorter than a message: number, speaker and line end take two or three
 beside the text, the framing of a message four."""
 
 
+class ShownPart(NamedTuple):
+    """What stands in a quotation in place of the text of a message.
+
+    Attributes:
+        text: empty where another message of its atom speaks for it.
+        tier: which form it is; never ``VERBATIM``.
+        note: what stands in brackets behind the speaker.
+    """
+
+    text: str
+    tier: Tier = Tier.GIST
+    note: str = "excerpt"
+
+    @property
+    def fate(self) -> Fate:
+        """The fate of a message that is shown so."""
+        return _PART_FATES[self.tier]
+
+
+_ALL_WHOLE: Mapping[int, ShownPart] = MappingProxyType({})
+
+
 def quotation_of(
-    request: Request, atoms: Sequence[Atom], gists: Mapping[int, str] = MappingProxyType({})
+    request: Request, atoms: Sequence[Atom], parts: Mapping[int, ShownPart] = _ALL_WHOLE
 ) -> tuple[str, int]:
     """The quoted block for some atoms, in the order given, and an upper bound of its tokens.
 
@@ -19573,14 +19767,14 @@ def quotation_of(
     defused tag one more. So a block of thousands of tokens need not be counted anew each time.
 
     Args:
-        gists: what stands in place of the text of some messages.
+        parts: what stands in place of the text of some messages.
 
     Returns:
         The block, empty if nothing in it has words, and its tokens as a message, at most.
     """
     known = request.transcript.quoted
     quoted = [
-        known[i] if i in known and i not in gists else _quoted_message(request, atom.turn, i, gists)
+        known[i] if i in known and i not in parts else _quoted_message(request, atom.turn, i, parts)
         for atom in atoms
         for i in atom.indices
     ]
@@ -19593,17 +19787,23 @@ def quotation_of(
     return block, BLOCK_TOKENS + sum([q.most_tokens for q in quoted]) + defused
 
 
-def _quoted_message(request: Request, turn: int, i: int, gists: Mapping[int, str]) -> QuotedMessage:
+def _quoted_message(
+    request: Request, turn: int, i: int, parts: Mapping[int, ShownPart]
+) -> QuotedMessage:
     """One message as it is quoted; of finished turns that is remembered."""
-    message, gist, count = request.messages[i], gists.get(i), request.counter.count
-    text = gist or spoken_text(message)
+    message, part, count = request.messages[i], parts.get(i), request.counter.count
+    text = spoken_text(message) if part is None else part.text
+    note = "" if part is None else part.note
     turn -= request.messages[0].role != "user"
-    line = quoted_line(Quotation(turn, _speaker(message), text, gist is not None)) if text else ""
-    most = request.entries[i].tokens if gist is None else GIST_LINE_TOKENS + count(gist)
+    line = quoted_line(Quotation(turn, _speaker(message), text, note)) if text else ""
+    if part is None:
+        most = request.entries[i].tokens
+    else:
+        most = GIST_LINE_TOKENS + count(text if note == "excerpt" else f"{note} {text}")
     if message.name:
         most += count(_speaker(message))
     quoted = QuotedMessage(turn, line, most + LINE_TOKENS)
-    if gist is None and i < request.turn_start:
+    if part is None and i < request.turn_start:
         request.transcript.quoted[i] = quoted
     return quoted
 
@@ -19620,7 +19820,7 @@ def tokens_as_quoted(
         tokens: shape (n,), what they take as they were given.
     """
     known = request.transcript.quoted_tokens
-    quoted = tokens - _LINE_SAVES
+    quoted = tokens - QUOTED_LINE_SAVES
     if not known:
         return quoted
     for k, place in enumerate(places.tolist()):
@@ -19979,18 +20179,22 @@ def select_by_strategy(
     request: Request,
     algorithm: SelectionAlgorithm,
     pool: AtomPool,
+    cost: NDArray[np.int64] | TierElements,
     room: int,
 ) -> Selection:
     """What an algorithm takes of the candidates, by position; it sees all of them.
 
     It is told what is like what, which atoms are of one turn, and what was sent before.
+
+    Args:
+        cost: tokens of the candidates, or all forms of them.
     """
     transcript, tracker, places = request.transcript, request.strategies.tracker, pool.places
     first = transcript.atom_first.view()[places]
     atoms = [transcript.atoms[k] for k in places.tolist()]
     candidates = SelectionCandidates.of(
         pool.worth,
-        pool.cost,
+        cost,
         room,
         similarity=_likeness(request, places),
         groups=transcript.turn_of_message.view()[first],
@@ -20025,263 +20229,6 @@ def track_sent(request: Request, chosen: Sequence[Atom]) -> None:
     """Note what is about to be sent, the current turn included, for the tracker of the caller."""
     if request.strategies.tracker is not None:
         request.tracked = tuple(atom_ids(request, [*chosen, *request.current_atoms]))
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.recalling.calling: The choice in a chat that acts through tools: relevance, and values that calls may pass.
-
-_RELEVANCE_OVER_VALUES = 3.0
-"""What the most relevant candidate is worth, in units of the values of an average one."""
-_VALUES_EXPONENT = 0.5
-
-
-def select_for_calls(request: Request, pool: AtomPool, budget: int) -> Selection:
-    """The atoms of most relevance and most distinct values within the budget."""
-    transcript = request.transcript
-    rows = known_values(transcript)
-    weight = rows.weights(len(rows))
-    for atom in request.systems_before(request.turn_start):
-        weight[rows.of(atom.first)] = 0.0  # always in view
-    held = _values_in(transcript, rows, pool)
-    average = sum(float(weight[numbers].sum()) for numbers in held) / max(1, len(held))
-    weight = weight / max(1e-12, average)
-    most = float(pool.worth.max(initial=0.0))
-    scale = _RELEVANCE_OVER_VALUES / max(1e-12, most)
-    own = pool.worth * scale
-    candidates = SelectionCandidates.of(own, pool.cost, budget)
-    walk = GreedyWalk(
-        ValueObjective(own, held, weight),
-        candidates.elements,
-        own,
-        np.ones(len(own), dtype=bool),
-        budget,
-    )
-    selection = selection_from(candidates, (), budget, run_greedy(walk, _VALUES_EXPONENT))
-    if (others := pool.left_out) is None:
-        return selection
-    alone = [float(weight[numbers].sum()) for numbers in _values_in(transcript, rows, others)]
-    gains = others.worth * scale + np.array(alone)
-    certificate = with_left_out(selection.certificate, gains, others.cost, budget)
-    return replace(selection, certificate=certificate)
-
-
-def _values_in(transcript: Transcript, rows: ValueRows, pool: AtomPool) -> list[list[int]]:
-    return [held_values(rows, transcript.atoms[k]) for k in pool.places.tolist()]
-
-
-def held_values(rows: ValueRows, atom: Atom) -> list[int]:
-    """Numbers of the values that an atom holds."""
-    if len(atom.indices) == 1:
-        return rows.of(atom.first)
-    return list(dict.fromkeys(x for i in atom.indices for x in rows.of(i)))
-
-
-def known_values(transcript: Transcript) -> ValueRows:
-    """The values of all finished turns; what was read before is not read again."""
-    rows = transcript.values
-    for entry in transcript.entries[len(rows) :]:
-        said = spoken_text(entry.message)
-        rows.append(*(("", said) if entry.message.is_result else (said, "")))
-    return rows
-
-
-# --------------------------------------------------------------------------------------------------
-# eunoe.pipeline.recalling.excerpting: Fill the room that recall leaves over: the part that matters of long messages not taken whole.
-
-EXCERPT_LINE_TOKENS = 12
-"""Tokens of an excerpt's line beyond its text: turn, speaker, the word, framing; at most."""
-
-EXCERPT_MOST_TOKENS = 200
-"""Tokens of one excerpt at most."""
-
-_EXCERPT_LEAST_TOKENS = 150
-_EXCERPT_LEAST_ROOM = 28
-_EXCERPT_CANDIDATES = 6
-_EXCERPT_FLOOR = 0.02
-_EXCERPT_SWAP = 0.05
-_EXCERPT_SWAP_SURE = 0.3
-_EXCERPT_SURE = 0.7
-_EXCERPT_ALL = 0.9
-_EXCERPT_ANSWERED = 0.1
-_EXCERPT_NEAR_BEST = 0.25
-"""What gives way to an excerpt may matter so much, as a share of the excerpt's relevance; and so
-much where it holds at least ``SURE`` of the question and ``NEAR_BEST`` of the best relevance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """The part of a message that is quoted.
-
-    Attributes:
-        atom: the message, alone.
-        text: what is quoted of it.
-        tokens: its tokens, line included.
-        covered: share of the question's weight that it holds, in [0, 1].
-    """
-
-    atom: Atom
-    text: str
-    tokens: int
-    covered: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ExcerptPool:
-    """Where excerpts may come from.
-
-    Attributes:
-        places: candidates among the atoms, ascending; ``worth`` is their relevance and ``cost``
-            their tokens, same shape.
-        chosen: which of them were taken whole, ascending.
-        values: relevance of every finished message.
-        answer: what the index said; its question gives the terms that matter.
-    """
-
-    places: NDArray[np.int64]
-    worth: NDArray[np.float64]
-    cost: NDArray[np.int64]
-    chosen: Sequence[int]
-    values: NDArray[np.float64]
-    answer: Relevance | None
-
-
-def fill_with_excerpts(
-    request: Request, pool: ExcerptPool, room: int
-) -> tuple[tuple[Excerpt, ...], frozenset[int]]:
-    """Excerpts of the most relevant long messages that were not chosen, as far as the room goes.
-
-    Where the room is filled with what hardly matters, some of that gives way: messages that
-    together matter a twentieth of the excerpt, three tenths if it holds most of the question, or as
-    much as it does if it holds nearly all and nothing else answers.
-
-    Args:
-        room: tokens that the choice left over, the head of the block paid.
-
-    Returns:
-        At most six excerpts in order of place, and the chosen candidates that gave way to them.
-    """
-    if pool.answer is None or not len(pool.places):
-        return (), frozenset()
-    long = pool.cost > _EXCERPT_LEAST_TOKENS
-    long[list(pool.chosen)] = False
-    if not long.any():
-        return (), frozenset()
-    weights = dict(pool.answer.profile.weights)
-    drowned = _drowned_words(request, pool, weights, long)
-    worth = worth_of_excerpts(pool.worth, pool.cost, drowned)
-    long &= worth >= _EXCERPT_FLOOR * pool.worth.max()
-    ranked = np.flatnonzero(long)[np.argsort(-worth[long], kind="stable")]
-    density = pool.worth / pool.cost
-    fillers = sorted(pool.chosen, key=lambda k: (density[k], k))
-    found: list[Excerpt] = []
-    gone: set[int] = set()
-    for k in ranked[:_EXCERPT_CANDIDATES].tolist():
-        most = EXCERPT_MOST_TOKENS + EXCERPT_LINE_TOKENS
-        swap = 1.0 if drowned[k] > 0.0 else _EXCERPT_SWAP_SURE
-        giving = _giving_way(pool, fillers, swap * worth[k], most - room)
-        limit = min(most, room + int(pool.cost[giving].sum()))
-        if limit < _EXCERPT_LEAST_ROOM + EXCERPT_LINE_TOKENS:
-            continue
-        atom = request.transcript.atoms[pool.places[k]]
-        excerpt = _excerpt_of(request, atom, pool.values, weights, limit)
-        if excerpt is None:
-            continue
-        if excerpt.covered < _EXCERPT_SURE or _EXCERPT_NEAR_BEST * pool.worth.max() > worth[k]:
-            giving = _giving_way(pool, fillers, _EXCERPT_SWAP * worth[k], excerpt.tokens - room)
-            if room + int(pool.cost[giving].sum()) < excerpt.tokens:
-                continue
-        found.append(excerpt)
-        room -= excerpt.tokens
-        while room < 0:
-            filler = giving.pop(0)
-            fillers.remove(filler)
-            gone.add(filler)
-            room += int(pool.cost[filler])
-    return tuple(sorted(found, key=lambda e: e.atom.first)), frozenset(gone)
-
-
-def worth_of_excerpts(
-    worth: NDArray[np.float64], cost: NDArray[np.int64], drowned: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Relevance of long messages if the part that matters stood for them.
-
-    Scoring prices length with half its logarithm: the odds of an excerpt are the message's times
-    ``sqrt(cost/150)``. In a long message words count less, too.
-
-    Args:
-        drowned: What the words of the question would add to the log-odds in the excerpt.
-    """
-    bounded = np.minimum(worth, 1.0 - 1e-12)
-    odds = bounded / (1.0 - bounded) * np.sqrt(np.maximum(1.0, cost / _EXCERPT_LEAST_TOKENS))
-    odds = odds * np.exp(drowned)
-    return np.asarray(odds / (1.0 + odds))
-
-
-def _drowned_words(
-    request: Request, pool: ExcerptPool, weights: Mapping[str, float], long: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """What the question's words count less in long messages than they do in a passage.
-
-    Where nothing that was chosen answers, of those alone that hold nearly all of the question, and
-    more than any message that was chosen: words that are scattered over a long text, or said
-    elsewhere, too, speak for no passage. Where calls are made their values matter, not passages.
-    """
-    found = np.zeros(pool.places.size)
-    total = sum(weights.values())
-    if total <= 0.0 or pool.worth.max() > _EXCERPT_ANSWERED or request.acts_by_tools:
-        return found
-    index, atoms, entries = request.transcript.index, request.transcript.atoms, request.entries
-    held: dict[int, list[float]] = {}
-    holders = index.holders(list(weights), len(pool.values))
-    for weight, places in zip(weights.values(), holders, strict=True):
-        for place in places:
-            held.setdefault(place, []).append(weight)
-    most = {i: sum(held[i]) for i in held}
-    chosen = [i for k in pool.chosen for i in atoms[pool.places[k]].indices]
-    least = max([_EXCERPT_ALL * total, *(most.get(i, 0.0) + 1e-9 for i in chosen)])
-    for k in long.nonzero()[0].tolist():
-        for i in atoms[pool.places[k]].indices:
-            if most.get(i, 0.0) >= least:
-                gain = passage_gain(index.settings, held[i], entries[i].analysed().length)
-                found[k] = max(found[k], gain)
-    return found
-
-
-def _giving_way(
-    pool: ExcerptPool, fillers: Sequence[int], bearable: float, wanted: int
-) -> list[int]:
-    """The first few that free so many tokens, or all that matter little enough together."""
-    giving: list[int] = []
-    for k in fillers:
-        bearable -= float(pool.worth[k])
-        if wanted <= 0 or bearable < 0.0:
-            break
-        giving.append(k)
-        wanted -= int(pool.cost[k])
-    return giving
-
-
-def _excerpt_of(
-    request: Request,
-    atom: Atom,
-    values: NDArray[np.float64],
-    weights: Mapping[str, float],
-    room: int,
-) -> Excerpt | None:
-    """The part that matters of an atom's most relevant message."""
-    long = [i for i in atom.indices if request.entries[i].tokens > _EXCERPT_LEAST_TOKENS]
-    if not long:
-        return None
-    place = max(long, key=lambda i: (values[i], -i))
-    count = request.counter.count_batch
-    most = min(room - EXCERPT_LINE_TOKENS, EXCERPT_MOST_TOKENS)
-    text = cut_excerpt(spoken_text(request.messages[place]), weights, terms_of_text, count, most)
-    if text is None:
-        return None
-    held = set(terms_of_text(text))
-    covered = sum(w for t, w in weights.items() if t in held) / sum(weights.values())
-    alone = atom_of((place,), atom.turn)
-    return Excerpt(alone, text, count([text])[0] + EXCERPT_LINE_TOKENS, covered)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -20828,31 +20775,6 @@ class Scored:
         return max([value(i) for i in atom.indices if i < size], default=0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """What was chosen of the older messages.
-
-    Attributes:
-        atoms: chosen atoms, oldest first.
-        tokens: what they take, quotation included.
-        certificate: how good the choice is.
-        excerpts: parts of long messages that were not chosen, in the room that is left over.
-    """
-
-    atoms: tuple[Atom, ...] = ()
-    tokens: int = 0
-    certificate: Certificate | None = None
-    excerpts: tuple[Excerpt, ...] = ()
-
-    def in_block(self) -> list[Atom]:
-        """The chosen atoms and the messages shown in part, oldest first."""
-        return sorted([*self.atoms, *(e.atom for e in self.excerpts)], key=first_place)
-
-    def gists(self) -> dict[int, str]:
-        """What stands in place of the text of the messages shown in part."""
-        return {e.atom.first: e.text for e in self.excerpts}
-
-
 def score_history(request: Request) -> Scored:
     """Relevance of the finished turns to the current question; zeros if there is no question."""
     size = request.turn_start
@@ -20931,60 +20853,6 @@ def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.
             weighted = weighted.copy() if weighted is values else weighted
             weighted[i] = min(1.0, weighted[i] * flags.weight)
     return weighted
-
-
-def choose_atoms(
-    request: Request, scored: Scored, pool: AtomPool, budget: int, *, quoted: bool
-) -> Choice:
-    """The knapsack over atoms: the most relevance that fits in the budget.
-
-    Args:
-        pool: the candidates, from ``atom_pool``.
-        budget: tokens.
-        quoted: whether the choice will stand in a quoted block, which has its own framing.
-    """
-    room = budget - BLOCK_TOKENS if quoted else budget
-    places, worth, cost = pool.places, pool.worth, pool.cost
-    if room <= 0 or not len(places):
-        return Choice()
-    algorithm = request.strategies.algorithm
-    if algorithm is not None:
-        selection = select_by_strategy(request, algorithm, pool, room)
-    elif request.acts_by_tools:
-        selection = select_for_calls(request, pool, room)
-    else:
-        selection = _select_relevant(pool, room, request.settings.cost_exponent)
-    left = budget - BLOCK_TOKENS - int(selection.cost)
-    parts = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
-    excerpts, gone = fill_with_excerpts(request, parts, left)
-    chosen = [k for k in selection.chosen if k not in gone] if gone else list(selection.chosen)
-    head = BLOCK_TOKENS if excerpts or (quoted and chosen) else 0
-    certificate = selection.certificate
-    if gone:
-        lost = sum(g for k, g in zip(selection.order, selection.gains, strict=True) if k in gone)
-        certificate = replace(certificate, value=max(0.0, certificate.value - lost))
-    atoms = request.transcript.atoms
-    return Choice(
-        atoms=tuple([atoms[k] for k in places[chosen].tolist()]),
-        tokens=int(cost[chosen].sum()) + sum(e.tokens for e in excerpts) + head,
-        certificate=certificate,
-        excerpts=excerpts,
-    )
-
-
-def _select_relevant(pool: AtomPool, room: int, exponent: float) -> Selection:
-    utility = price_relevance(pool.worth, pool.cost, exponent=exponent)
-    selection = select_plain(utility, pool.cost, room)
-    if (others := pool.left_out) is None:
-        return selection
-    certificate = with_left_out(
-        selection.certificate,
-        price_relevance(others.worth, others.cost, exponent=exponent),
-        others.cost,
-        room,
-        density=critical_density(utility, pool.cost, room),
-    )
-    return replace(selection, certificate=certificate)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21173,6 +21041,544 @@ def counted_tokens(request: Request, tokens: int, bounded: Sequence[Slot]) -> in
 
 def _bound_of(slots: Sequence[Slot]) -> int:
     return sum([s.most_tokens or 0 for s in slots])
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.recalling.short_forms: Shorter forms of what is too long to come back whole: an excerpt, a summary of its own, a stub.
+
+FORM_LINE_TOKENS = 12
+"""Tokens of the line of a shorter form beyond its text, at most: turn, speaker, note, framing."""
+
+OWN_SUMMARY_TOKENS = 150
+"""Tokens of the summary of one atom at most."""
+
+STUB_CHARACTERS = 80
+"""Characters of a stub at most, its mark apart."""
+
+_SUMMED_UP_FROM = 400
+"""Tokens from which an atom is summed up on its own: what is shorter is cut to an excerpt as well
+as summed up."""
+_SHOWN_ENDS = 12_000, 4_000
+"""Characters that a summarizer is shown of the head and the tail of a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShortForm:
+    """A shorter form in which an atom, or one message of it, comes back.
+
+    Attributes:
+        atom: what it stands for.
+        tier: which form it is; never ``VERBATIM``.
+        text: what is quoted.
+        tokens: its tokens, line included, at most.
+        covered: share of the question's weight that it holds, in [0, 1].
+        note: what stands in brackets behind the speaker.
+    """
+
+    atom: Atom
+    tier: Tier
+    text: str
+    tokens: int
+    covered: float = 0.0
+    note: str = "excerpt"
+
+    def parts(self) -> dict[int, ShownPart]:
+        """What stands in the place of each message of the atom: all of it at the first."""
+        first, *rest = self.atom.indices
+        return {
+            first: ShownPart(self.text, self.tier, self.note),
+            **{i: ShownPart("", self.tier, self.note) for i in rest},
+        }
+
+
+def stub_of(request: Request, atom: Atom) -> ShortForm | None:
+    """One line that names an atom: who speaks, in which turn, how long, how it begins."""
+    said = (spoken_text(request.messages[i]) for i in atom.indices)
+    text = stub_text(next((text for text in said if text), "")[: 4 * STUB_CHARACTERS])
+    if not text:
+        return None
+    note = stub_note(request.tokens_of(atom))
+    tokens = request.counter.count(f"{text} ({note})") + FORM_LINE_TOKENS
+    return ShortForm(atom, Tier.STUB, text, tokens, note=note)
+
+
+def stub_text(text: str, most: int = STUB_CHARACTERS) -> str:
+    """How a text begins: its first sentence in one line, cut at a word if it is long.
+
+    Args:
+        text: any text; its beginning is enough.
+        most: characters at most, above 0; a grapheme is never cut.
+
+    Returns:
+        The opening with `` …`` behind it; empty if the text has no words.
+    """
+    head = text[: 4 * most].lstrip()
+    pieces = split_sentences(head, 0, len(head))
+    if not pieces:
+        return ""
+    start, stop = pieces[0]
+    line = " ".join(head[start:stop].split())
+    if len(line) > most:
+        place = line.rfind(" ", most // 2, most + 1)
+        line = line[: place if place > 0 else whole_grapheme(line, most, -1)]
+    return f"{line} …" if line else ""
+
+
+def stub_note(tokens: int) -> str:
+    """What a stub says of the size of what it names.
+
+    Args:
+        tokens: of what is not shown, at least 0.
+    """
+    return f"not shown, {tokens:,} tokens"
+
+
+def own_summary_of(request: Request, atom: Atom) -> ShortForm | None:
+    """The summary that was written of exactly this atom; None if there is none."""
+    desk = request.advisers.summaries
+    if desk is None or request.flags.now.nosum:
+        return None
+    text = desk.find(own_summary_key(request, atom))
+    if text is None:
+        return None
+    line = " ".join(text.split())
+    tokens = request.counter.count(line) + FORM_LINE_TOKENS
+    return ShortForm(atom, Tier.SUMMARY, line, tokens, note="summary")
+
+
+def own_summary_job(request: Request, atom: Atom) -> SummaryJob | None:
+    """What should be written of an atom once the request is answered; None if it is short."""
+    desk, tokens = request.advisers.summaries, request.tokens_of(atom)
+    if desk is None or request.flags.now.nosum or tokens < _SUMMED_UP_FROM:
+        return None
+    said = [
+        (request.messages[i].role, meaning_text(request.messages[i], *_SHOWN_ENDS))
+        for i in atom.indices
+    ]
+    messages = tuple((role, text) for role, text in said if text)
+    if not messages:
+        return None
+    piece = SummaryPiece(own_summary_key(request, atom), messages, tokens)
+    return SummaryJob("", (piece,), OWN_SUMMARY_TOKENS, request.counter)
+
+
+def own_summary_key(request: Request, atom: Atom) -> Hashable:
+    """What names an atom by its content, wherever it stands; never that of a chat's beginning."""
+    digest = blake2b(b"atom", digest_size=16)
+    for i in atom.indices:
+        text = key_bytes(request.entries[i].key)
+        digest.update(len(text).to_bytes(8, "little") + text)
+    return ("atom", digest.digest())
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.recalling.excerpting: Fill the room that recall leaves over: the part that matters of long messages not taken whole.
+
+EXCERPT_MOST_TOKENS = 200
+"""Tokens of one excerpt at most."""
+
+_EXCERPT_LEAST_TOKENS = 150
+_EXCERPT_LEAST_ROOM = 28
+_EXCERPT_CANDIDATES = 6
+_EXCERPT_FLOOR = 0.02
+_EXCERPT_SWAP = 0.05
+_EXCERPT_SWAP_SURE = 0.3
+_EXCERPT_SURE = 0.7
+_EXCERPT_ALL = 0.9
+_EXCERPT_ANSWERED = 0.1
+_EXCERPT_NEAR_BEST = 0.25
+"""What gives way to an excerpt may matter so much, as a share of the excerpt's relevance; and so
+much where it holds at least ``SURE`` of the question and ``NEAR_BEST`` of the best relevance."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExcerptPool:
+    """Where excerpts may come from.
+
+    Attributes:
+        places: candidates among the atoms, ascending; ``worth`` is their relevance and ``cost``
+            their tokens, same shape.
+        chosen: which of them were taken whole, ascending.
+        values: relevance of every finished message.
+        answer: what the index said; its question gives the terms that matter.
+    """
+
+    places: NDArray[np.int64]
+    worth: NDArray[np.float64]
+    cost: NDArray[np.int64]
+    chosen: Sequence[int]
+    values: NDArray[np.float64]
+    answer: Relevance | None
+
+
+def fill_with_excerpts(
+    request: Request, pool: ExcerptPool, room: int
+) -> tuple[tuple[ShortForm, ...], frozenset[int]]:
+    """Excerpts of the most relevant long messages that were not chosen, as far as the room goes.
+
+    Where the room is filled with what hardly matters, some of that gives way: messages that
+    together matter a twentieth of the excerpt, three tenths if it holds most of the question, or as
+    much as it does if it holds nearly all and nothing else answers.
+
+    Args:
+        room: tokens that the choice left over, the head of the block paid.
+
+    Returns:
+        At most six excerpts in order of place, and the chosen candidates that gave way to them.
+    """
+    if pool.answer is None or not len(pool.places):
+        return (), frozenset()
+    long = pool.cost > _EXCERPT_LEAST_TOKENS
+    long[list(pool.chosen)] = False
+    if not long.any():
+        return (), frozenset()
+    weights = dict(pool.answer.profile.weights)
+    drowned = _drowned_words(request, pool, weights, long)
+    worth = worth_of_excerpts(pool.worth, pool.cost, drowned)
+    ranked = _ranked_long(long, worth, pool.worth)
+    density = pool.worth / pool.cost
+    fillers = sorted(pool.chosen, key=lambda k: (density[k], k))
+    found: list[ShortForm] = []
+    gone: set[int] = set()
+    for k in ranked[:_EXCERPT_CANDIDATES]:
+        most = EXCERPT_MOST_TOKENS + FORM_LINE_TOKENS
+        swap = 1.0 if drowned[k] > 0.0 else _EXCERPT_SWAP_SURE
+        giving = _giving_way(pool, fillers, swap * worth[k], most - room)
+        limit = min(most, room + int(pool.cost[giving].sum()))
+        if limit < _EXCERPT_LEAST_ROOM + FORM_LINE_TOKENS:
+            continue
+        atom = request.transcript.atoms[pool.places[k]]
+        excerpt = excerpt_of(request, atom, pool.values, weights, limit)
+        if excerpt is None:
+            continue
+        if excerpt.covered < _EXCERPT_SURE or _EXCERPT_NEAR_BEST * pool.worth.max() > worth[k]:
+            giving = _giving_way(pool, fillers, _EXCERPT_SWAP * worth[k], excerpt.tokens - room)
+            if room + int(pool.cost[giving].sum()) < excerpt.tokens:
+                continue
+        found.append(excerpt)
+        room -= excerpt.tokens
+        while room < 0:
+            filler = giving.pop(0)
+            fillers.remove(filler)
+            gone.add(filler)
+            room += int(pool.cost[filler])
+    return tuple(sorted(found, key=lambda e: e.atom.first)), frozenset(gone)
+
+
+def most_relevant_long(worth: NDArray[np.float64], cost: NDArray[np.int64], most: int) -> list[int]:
+    """The candidates that are long enough to be shortened and matter, the most relevant first."""
+    if not worth.size:
+        return []
+    by_excerpt = worth_of_excerpts(worth, cost, np.zeros(worth.size))
+    return _ranked_long(cost > _EXCERPT_LEAST_TOKENS, by_excerpt, worth)[:most]
+
+
+def _ranked_long(
+    long: NDArray[np.bool_], by_excerpt: NDArray[np.float64], worth: NDArray[np.float64]
+) -> list[int]:
+    """Those of the long ones that matter a fiftieth of the most relevant candidate, ranked."""
+    kept = long & (by_excerpt >= _EXCERPT_FLOOR * worth.max())
+    ranked: list[int] = np.flatnonzero(kept)[np.argsort(-by_excerpt[kept], kind="stable")].tolist()
+    return ranked
+
+
+def worth_of_excerpts(
+    worth: NDArray[np.float64], cost: NDArray[np.int64], drowned: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Relevance of long messages if the part that matters stood for them.
+
+    Scoring prices length with half its logarithm: the odds of an excerpt are the message's times
+    ``sqrt(cost/150)``. In a long message words count less, too.
+
+    Args:
+        drowned: What the words of the question would add to the log-odds in the excerpt.
+    """
+    bounded = np.minimum(worth, 1.0 - 1e-12)
+    odds = bounded / (1.0 - bounded) * np.sqrt(np.maximum(1.0, cost / _EXCERPT_LEAST_TOKENS))
+    odds = odds * np.exp(drowned)
+    return np.asarray(odds / (1.0 + odds))
+
+
+def _drowned_words(
+    request: Request, pool: ExcerptPool, weights: Mapping[str, float], long: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """What the question's words count less in long messages than they do in a passage.
+
+    Where nothing that was chosen answers, of those alone that hold nearly all of the question, and
+    more than any message that was chosen: words that are scattered over a long text, or said
+    elsewhere, too, speak for no passage. Where calls are made their values matter, not passages.
+    """
+    found = np.zeros(pool.places.size)
+    total = sum(weights.values())
+    if total <= 0.0 or pool.worth.max() > _EXCERPT_ANSWERED or request.acts_by_tools:
+        return found
+    index, atoms, entries = request.transcript.index, request.transcript.atoms, request.entries
+    held: dict[int, list[float]] = {}
+    holders = index.holders(list(weights), len(pool.values))
+    for weight, places in zip(weights.values(), holders, strict=True):
+        for place in places:
+            held.setdefault(place, []).append(weight)
+    most = {i: sum(held[i]) for i in held}
+    chosen = [i for k in pool.chosen for i in atoms[pool.places[k]].indices]
+    least = max([_EXCERPT_ALL * total, *(most.get(i, 0.0) + 1e-9 for i in chosen)])
+    for k in long.nonzero()[0].tolist():
+        for i in atoms[pool.places[k]].indices:
+            if most.get(i, 0.0) >= least:
+                gain = passage_gain(index.settings, held[i], entries[i].analysed().length)
+                found[k] = max(found[k], gain)
+    return found
+
+
+def _giving_way(
+    pool: ExcerptPool, fillers: Sequence[int], bearable: float, wanted: int
+) -> list[int]:
+    """The first few that free so many tokens, or all that matter little enough together."""
+    giving: list[int] = []
+    for k in fillers:
+        bearable -= float(pool.worth[k])
+        if wanted <= 0 or bearable < 0.0:
+            break
+        giving.append(k)
+        wanted -= int(pool.cost[k])
+    return giving
+
+
+def excerpt_of(
+    request: Request,
+    atom: Atom,
+    values: NDArray[np.float64],
+    weights: Mapping[str, float],
+    room: int = EXCERPT_MOST_TOKENS + FORM_LINE_TOKENS,
+) -> ShortForm | None:
+    """The part that matters of an atom's most relevant message; None where none fits.
+
+    Args:
+        values: relevance of every finished message, shape (n,).
+        weights: the terms of the question and what each is worth.
+        room: tokens for it, its line included.
+    """
+    long = [i for i in atom.indices if request.entries[i].tokens > _EXCERPT_LEAST_TOKENS]
+    if not long:
+        return None
+    place = max(long, key=lambda i: (values[i], -i))
+    count = request.counter.count_batch
+    most = min(room - FORM_LINE_TOKENS, EXCERPT_MOST_TOKENS)
+    text = cut_excerpt(spoken_text(request.messages[place]), weights, terms_of_text, count, most)
+    if text is None:
+        return None
+    held = set(terms_of_text(text))
+    covered = sum(w for t, w in weights.items() if t in held) / sum(weights.values())
+    alone = atom_of((place,), atom.turn)
+    return ShortForm(alone, Tier.GIST, text, count([text])[0] + FORM_LINE_TOKENS, covered)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.recalling.tiering: One choice over all forms: whole, summary, excerpt or stub, each worth what it keeps.
+
+_LONG_CANDIDATES = 12
+"""Long messages that compete in shorter forms, too: to cut an excerpt takes about a millisecond."""
+
+
+@dataclass(frozen=True, slots=True)
+class LongForms:
+    """The shorter forms that are to be had.
+
+    Attributes:
+        forms: by candidate, then by tier.
+        due: the summary of the most relevant one that has none yet.
+    """
+
+    forms: Mapping[int, Mapping[Tier, ShortForm]] = field(default_factory=dict)
+    due: SummaryJob | None = None
+
+    def elements(self, cost: NDArray[np.int64]) -> TierElements:
+        """All forms of all candidates.
+
+        Args:
+            cost: shape (n,), tokens of the candidates whole.
+        """
+        columns = np.zeros((len(Tier), cost.size), dtype=np.int64)
+        for k, forms in self.forms.items():
+            for tier, form in forms.items():
+                columns[tier, k] = form.tokens
+        return tier_elements(
+            cost, summary=columns[Tier.SUMMARY], gist=columns[Tier.GIST], stub=columns[Tier.STUB]
+        )
+
+    def split(self, selection: Selection) -> tuple[list[int], tuple[ShortForm, ...]]:
+        """The candidates of a choice that are shown whole, and the forms of the others."""
+        picked = list(zip(selection.chosen, selection.tiers, strict=True))
+        short = tuple(self.forms[k][tier] for k, tier in picked if tier is not Tier.VERBATIM)
+        return [k for k, tier in picked if tier is Tier.VERBATIM], short
+
+
+NO_LONG_FORMS = LongForms()
+
+
+def forms_compete(request: Request) -> bool:
+    """Whether all forms compete, since the settings ask for more than excerpts."""
+    return bool({"summary", "stub"}.intersection(request.settings.recall_tiers))
+
+
+def find_long_forms(request: Request, scored: Scored, pool: AtomPool) -> LongForms:
+    """The shorter forms of the most relevant long candidates, as far as the settings ask for them.
+
+    An own summary stands for exactly its atom, wherever that stands; the summary of the beginning
+    of a chat stands for no atom, and is none of these.
+    """
+    forms: dict[int, dict[Tier, ShortForm]] = {}
+    due: SummaryJob | None = None
+    tiers, atoms = request.settings.recall_tiers, request.transcript.atoms
+    for k in most_relevant_long(pool.worth, pool.cost, _LONG_CANDIDATES):
+        atom = atoms[pool.places[k]]
+        found: list[ShortForm | None] = []
+        if "gist" in tiers and scored.answer is not None:
+            weights = dict(scored.answer.profile.weights)
+            found.append(excerpt_of(request, atom, scored.values, weights))
+        if "summary" in tiers:
+            found.append(own_summary_of(request, atom))
+            if found[-1] is None and due is None:
+                due = own_summary_job(request, atom)
+        if "stub" in tiers:
+            found.append(stub_of(request, atom))
+        known = {form.tier: form for form in found if form is not None}
+        if known:
+            forms[k] = known
+    return LongForms(forms, due)
+
+
+def select_by_tiers(
+    pool: AtomPool, long: LongForms, room: int, most: int, exponent: float
+) -> Selection:
+    """The most odds of relevance, times what a form keeps of them, within the room.
+
+    Args:
+        room: tokens where a quoted block is opened.
+        most: tokens where none is; the certificate speaks of both.
+        exponent: how hard length is priced, in [0, 1].
+    """
+    odds = price_relevance(pool.worth, pool.cost, exponent=0.0)
+    candidates = SelectionCandidates.of(odds, long.elements(pool.cost), room)
+    selection = select_items(candidates, exponent=exponent)
+    return replace(selection, certificate=_certified(selection.certificate, pool, odds, most))
+
+
+def _certified(
+    certificate: Certificate, pool: AtomPool, odds: NDArray[np.float64], most: int
+) -> Certificate:
+    """The certificate that whole messages without a block, and those not looked at, cannot pass."""
+    usable = (pool.cost <= most) & (odds > 0.0)
+    whole = 0.0
+    if usable.any():
+        whole = fractional_fill(odds[usable], pool.cost[usable].astype(np.float64), most)
+    certificate = certify(certificate.value, max(certificate.upper_bound, whole))
+    if (others := pool.left_out) is None:
+        return certificate
+    left_out = price_relevance(others.worth, others.cost, exponent=0.0)
+    return with_left_out(certificate, left_out, others.cost, most)
+
+
+def fill_with_forms(long: LongForms, shown: Collection[int], room: int) -> tuple[ShortForm, ...]:
+    """Summaries and stubs of what is not shown, the most relevant first, as far as the room goes.
+
+    Args:
+        shown: candidates that are shown in some form, as places among the candidates.
+        room: tokens that are left, the head of the block paid.
+    """
+    found: list[ShortForm] = []
+    for forms in (long.forms[k] for k in long.forms if k not in shown):
+        known = [forms[tier] for tier in (Tier.SUMMARY, Tier.STUB) if tier in forms]
+        fitting = next((form for form in known if form.tokens <= room), None)
+        if fitting is not None:
+            found.append(fitting)
+            room -= fitting.tokens
+    return tuple(found)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.recalling.proving: What is proven of a recall that stayed closed, and of one of which a part had to make room.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PickGains:
+    """What each atom brought when it was picked.
+
+    Attributes:
+        places: of the candidates among all atoms, shape (n,).
+        order: candidates in the order of picking; one may stand twice, in two forms.
+        gains: what each pick brought.
+    """
+
+    places: NDArray[np.int64]
+    order: Sequence[int]
+    gains: Sequence[float]
+
+    def of(self, atoms: Collection[int]) -> float:
+        """What atoms brought together, by their places among all; 0 of what was not picked."""
+        picked = zip(self.places[list(self.order)].tolist(), self.gains, strict=True)
+        return sum([gain for place, gain in picked if place in atoms])
+
+
+def prove_closed(request: Request, scored: Scored, start: int, room: int) -> Proof:
+    """What is in view, held against the best that the same room could hold; worked out if asked.
+
+    Not where another objective than relevance would have chosen: values that calls may pass, a
+    caller's own, or shorter forms.
+
+    Args:
+        start: where the window begins.
+        room: tokens beside system messages and the current turn.
+    """
+    if request.acts_by_tools or request.strategies.algorithm is not None or forms_compete(request):
+        return NoCertificate(Unproven.UNWEIGHED)
+    transcript, apart = request.transcript, [*request.kept_by_flag]
+    apart += [i for i in request.flags.by_message if request.dropped_by_flag(i)]
+    return DeferredCertificate(
+        partial(
+            certify_closed,
+            scored.values,
+            transcript.tokens_before.view()[: request.turn_start + 1],
+            transcript.system_tokens_before.view()[: request.turn_start + 1],
+            apart=apart,
+            cheap=[i for k in transcript.quoted_tokens for i in transcript.atoms[k].indices],
+            start=start,
+            room=room,
+            exponent=request.settings.cost_exponent,
+        )
+    )
+
+
+def certify_closed(
+    values: NDArray[np.float64],
+    before: NDArray[np.int64],
+    systems: NDArray[np.int64],
+    *,
+    apart: Sequence[int],
+    cheap: Sequence[int],
+    start: int,
+    room: int,
+    exponent: float,
+) -> Certificate:
+    """The certificate of what is in view and nothing beside it, each message by itself.
+
+    Args:
+        values: relevance of the finished messages, shape (n,).
+        before: tokens before each of them, the end included, shape (n + 1,).
+        systems: of these, the tokens of system messages, which are no candidates.
+        apart: messages that flags decide; they are no candidates.
+        cheap: messages that may come back in fewer tokens than they have, such as pictures.
+        start: the first message that is in view.
+        room: tokens for the candidates.
+        exponent: how hard length is priced, in [0, 1].
+    """
+    cost = np.maximum(1, np.diff(before) - QUOTED_LINE_SAVES)
+    cost[list(cheap)] = 1
+    worth = price_relevance(values, cost, exponent=exponent)
+    worth[np.diff(systems) > 0] = 0.0
+    worth[[i for i in apart if i < worth.size]] = 0.0
+    value = float(worth[start:].sum())
+    nothing = Certificate(value=0.0, upper_bound=0.0)
+    bound = with_left_out(nothing, worth, cost, room).upper_bound
+    return Certificate(value=value, upper_bound=max(value, bound), basis=CertificateBasis.CLOSED)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -21405,7 +21811,7 @@ class View:
         scored: relevance, where there was a question to score against.
         ranked: ``in_place`` was chosen by relevance, so that the least relevant gives way first,
             not the oldest turn.
-        gists: what stands in the quoted block in place of a message's whole text.
+        parts: what stands in the quoted block in place of a message's whole text.
         carried: atoms that a cut carries over, in a quoted block of their own at the head of the
             window; the window begins at ``carried_before``.
         summary: of what lies before the window; it stands at its head, too.
@@ -21413,6 +21819,7 @@ class View:
         zones: who stands at the head and the tail of the quoted block, by first message; None for
             the order that the settings say.
         unshown: pictures of what cannot stand in the list are only named.
+        gains: what each of the chosen atoms brought; None where that is not known.
         cut, recall_reason, certificate, truncated, warnings: for the report.
     """
 
@@ -21423,7 +21830,7 @@ class View:
     reasons: dict[int, str] = field(default_factory=dict)
     scored: Scored | None = None
     ranked: bool = False
-    gists: dict[int, str] = field(default_factory=dict)
+    parts: dict[int, ShownPart] = field(default_factory=dict)
     carried: list[Atom] = field(default_factory=list)
     carried_before: int = 0
     summary: ShownSummary | None = None
@@ -21431,7 +21838,8 @@ class View:
     zones: PlacementZones | None = None
     cut: Cut | None = None
     recall_reason: str = ""
-    certificate: Certificate | None = None
+    certificate: Proof = BY_RECENCY
+    gains: PickGains | None = None
     truncated: bool = False
     unshown: bool = False
     warnings: tuple[str, ...] = ()
@@ -21448,9 +21856,9 @@ class Built:
     """A view as messages: the slots, their tokens with list framing, what was mended.
 
     Of the slots in ``bounded`` the tokens are an upper bound, not counted. ``quoted`` are the input
-    messages in the quoted block, ``gists`` those shown in part there; those before ``summed_up``
-    stand in the summary. ``reasons`` say why some messages do not stand in place. Pictures of what
-    is quoted and ``shown`` stand behind the block.
+    messages in the quoted block, ``parts`` the fates of those shown in part there; those before
+    ``summed_up`` stand in the summary. ``reasons`` say why some messages do not stand in place.
+    Pictures of what is quoted and ``shown`` stand behind the block.
     """
 
     slots: list[Slot]
@@ -21458,7 +21866,7 @@ class Built:
     mended: list[str]
     quoted: frozenset[int]
     bounded: Sequence[Slot] = ()
-    gists: frozenset[int] = frozenset()
+    parts: Mapping[int, Fate] = field(default_factory=dict)
     summed_up: int = 0
     reasons: Mapping[int, str] = field(default_factory=dict)
     shown: frozenset[int] = frozenset()
@@ -21553,7 +21961,7 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
         bounded=bounded,
         mended=mended,
         quoted=places,
-        gists=places.intersection(view.gists),
+        parts={i: part.fate for i, part in view.parts.items() if i in places},
         summed_up=summary.stop if summary is not None else 0,
         reasons=body.reasons,
         shown=frozenset(shown),
@@ -21577,7 +21985,7 @@ def _with_blocks(
     if summary is not None:
         heads, most = [summary.block], summary.most_tokens
     in_order = placed_atoms(request, quoted, view.zones, view.scored)
-    recalled, bound = quotation_of(request, in_order, view.gists)
+    recalled, bound = quotation_of(request, in_order, view.parts)
     if request.profile.alternate and heads:
         recalled, bound = "\n".join([*heads, recalled] if recalled else heads), bound + most
         heads = []
@@ -21730,15 +22138,36 @@ def fit_view(request: Request, view: View) -> Built:
     The view is changed in place, so that the report says what was sent. The result may still be
     over the budget: then the current turn alone is too large.
     """
-    in_place, body = list(view.in_place), stand_in_place(request, view)
+    in_place, quoted = list(view.in_place), list(view.quoted)
+    body = stand_in_place(request, view)
     built = build_view(request, view, body)
     while request.allowed is not None and built.tokens > request.allowed:
         if not _give_way(request, view, built.tokens - request.allowed):
             break
+        if gone := _gone([*quoted, *in_place], view):
+            view.certificate = _proof_without(request, view, gone)
+            quoted = list(view.quoted)
         if view.in_place != in_place:
             in_place, body = list(view.in_place), stand_in_place(request, view)
         built = build_view(request, view, body)
     return built
+
+
+def _gone(before: Sequence[Atom], view: View) -> list[Atom]:
+    left = {a.first for a in (*view.quoted, *view.in_place)}
+    return [a for a in before if a.first not in left]
+
+
+def _proof_without(request: Request, view: View, gone: Sequence[Atom]) -> Proof:
+    """What is still proven where atoms made room; nothing if others than the chosen did."""
+    proof, gains, size = view.certificate, view.gains, request.turn_start
+    if gains is None or not isinstance(proof, Certificate) or any(a.first >= size for a in gone):
+        return NoCertificate(Unproven.GAVE_WAY)
+    holder = request.transcript.atom_of_message.view()
+    places = {int(holder[a.first]) for a in gone}
+    if not places <= set(gains.places.tolist()):
+        return NoCertificate(Unproven.GAVE_WAY)
+    return proof.without(gains.of(places))
 
 
 def _give_way(request: Request, view: View, excess: int) -> bool:
@@ -21893,7 +22322,11 @@ def with_forced(
 def whole_view(request: Request) -> View:
     """Everything in place, but what a flag leaves out."""
     start = context_start(request)
-    return View(in_place=atoms_from(request, start), cut=cut_before(request, start, declared=False))
+    return View(
+        in_place=atoms_from(request, start),
+        cut=cut_before(request, start, declared=False),
+        certificate=ALL_SENT,
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -21921,6 +22354,7 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
     """
     view = View(in_place=[a for a in whole_view(request).in_place if a.system])
     view.cut = cut_at(request, request.turn_start)
+    view.certificate = NoCertificate(Unproven.SHORTENED)
     built = _leave_out_broken(request, view, build_view(request, view))
     allowed = request.allowed or 0
     if built.tokens <= allowed:
@@ -21972,7 +22406,7 @@ def _clip_quoted(request: Request, view: View, atom: Atom) -> Built:
         text, count = spoken_text(request.messages[i]), request.counter.count
         clipped = _clipped(text, max(_LEAST_CLIP_TOKENS, count(text) - excess - 4), count)
         if clipped is not None:
-            view.gists[i], view.truncated = clipped, True
+            view.parts[i], view.truncated = ShownPart(clipped), True
             view.reasons[i] = _CLIPPED
             built = build_view(request, view)
     return built
@@ -22125,12 +22559,9 @@ def _released_by_replay(
 
 def _clip_results(request: Request, view: View, built: Built) -> Built:
     """Clip the results that are left, the largest first, until the turn fits."""
-    sizes = sorted(
-        ((_text_tokens(request, i), i) for _, i in _finished_results(request)),
-        key=lambda x: (-x[0], x[1]),
-    )
+    sizes = [(_text_tokens(request, i), i) for _, i in _finished_results(request)]
     excess, freed = built.tokens - (request.allowed or 0), 0
-    for size, i in sizes:
+    for size, i in sorted(sizes, key=lambda x: (-x[0], x[1])):
         if freed and excess <= freed:
             built = build_view(request, view)
             excess, freed = built.tokens - (request.allowed or 0), 0
@@ -22442,7 +22873,7 @@ class PresetPlan:
         chosen: atoms, ascending.
         values: how much each message matters, in [0, 1], for the report, shape (n,).
         reason: one clause for people.
-        certificate: of the selection, where there is one.
+        certificate: of the selection, or why there is none.
         gists: messages shown by their first sentence only, in the quoted block.
         head, tail: atoms at the head and the tail of the block, for presets that have one; the rest
             stands between by falling relevance.
@@ -22451,7 +22882,7 @@ class PresetPlan:
     chosen: tuple[int, ...]
     values: FloatColumn
     reason: str
-    certificate: Certificate | None = None
+    certificate: Certificate | NoCertificate = BY_RECENCY
     gists: dict[int, str] = field(default_factory=dict)
     head: frozenset[int] = frozenset()
     tail: frozenset[int] = frozenset()
@@ -22736,7 +23167,7 @@ def plan_spans(chat: PresetChat, wave: FloatColumn, reason: str) -> PresetPlan |
         count = chat.turns if chat.turns < 2 else chat.fallback_turns
         chosen = newest_turns(chat, count)
         reason = "nothing stands out: recency fallback"
-        certificate = None
+        certificate: Certificate | NoCertificate = BY_RECENCY
     else:
         chosen = fill_spans(chat, wave, spans)
         certificate = certify_spans(chat, wave, chosen)
@@ -23685,6 +24116,64 @@ PRESETS: dict[str, Preset] = {
 
 
 # --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.recalling.calling: The choice in a chat that acts through tools: relevance, and values that calls may pass.
+
+_RELEVANCE_OVER_VALUES = 3.0
+"""What the most relevant candidate is worth, in units of the values of an average one."""
+_VALUES_EXPONENT = 0.5
+
+
+def select_for_calls(request: Request, pool: AtomPool, budget: int) -> Selection:
+    """The atoms of most relevance and most distinct values within the budget."""
+    transcript = request.transcript
+    rows = known_values(transcript)
+    weight = rows.weights(len(rows))
+    for atom in request.systems_before(request.turn_start):
+        weight[rows.of(atom.first)] = 0.0  # always in view
+    held = _values_in(transcript, rows, pool)
+    average = sum(float(weight[numbers].sum()) for numbers in held) / max(1, len(held))
+    weight = weight / max(1e-12, average)
+    most = float(pool.worth.max(initial=0.0))
+    scale = _RELEVANCE_OVER_VALUES / max(1e-12, most)
+    own = pool.worth * scale
+    candidates = SelectionCandidates.of(own, pool.cost, budget)
+    walk = GreedyWalk(
+        ValueObjective(own, held, weight),
+        candidates.elements,
+        own,
+        np.ones(len(own), dtype=bool),
+        budget,
+    )
+    selection = selection_from(candidates, (), budget, run_greedy(walk, _VALUES_EXPONENT))
+    if (others := pool.left_out) is None:
+        return selection
+    alone = [float(weight[numbers].sum()) for numbers in _values_in(transcript, rows, others)]
+    gains = others.worth * scale + np.array(alone)
+    certificate = with_left_out(selection.certificate, gains, others.cost, budget)
+    return replace(selection, certificate=certificate)
+
+
+def _values_in(transcript: Transcript, rows: ValueRows, pool: AtomPool) -> list[list[int]]:
+    return [held_values(rows, transcript.atoms[k]) for k in pool.places.tolist()]
+
+
+def held_values(rows: ValueRows, atom: Atom) -> list[int]:
+    """Numbers of the values that an atom holds."""
+    if len(atom.indices) == 1:
+        return rows.of(atom.first)
+    return list(dict.fromkeys(x for i in atom.indices for x in rows.of(i)))
+
+
+def known_values(transcript: Transcript) -> ValueRows:
+    """The values of all finished turns; what was read before is not read again."""
+    rows = transcript.values
+    for entry in transcript.entries[len(rows) :]:
+        said = spoken_text(entry.message)
+        rows.append(*(("", said) if entry.message.is_result else (said, "")))
+    return rows
+
+
+# --------------------------------------------------------------------------------------------------
 # eunoe.pipeline.policies.carrying: What a cut carries over in a chat with tools, so that the next calls find their values.
 
 CARRY_REASON = "carried over the cut: calls may need its values"
@@ -23804,9 +24293,147 @@ def put_carried(view: View, carried: CarriedOver) -> None:
     """
     places = {a.first for a in carried.atoms}
     view.quoted = [a for a in view.quoted if a.first not in places]
-    view.gists = {i: text for i, text in view.gists.items() if i not in places}
+    view.parts = {i: part for i, part in view.parts.items() if i not in places}
     view.carried, view.carried_before = list(carried.atoms), carried.start
     view.reasons.update((i, CARRY_REASON) for a in view.carried for i in a.indices)
+
+
+# --------------------------------------------------------------------------------------------------
+# eunoe.pipeline.recalling.choosing: What comes back of the candidates, and in which form: whole, in part, as a summary or a stub.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What was chosen of the older messages.
+
+    Attributes:
+        atoms: chosen atoms, oldest first.
+        tokens: what they take, quotation included.
+        certificate: how good the choice is, or why that is not known.
+        forms: shorter forms of what is too long to come back whole.
+        due: the summary of an atom that should be written, where summaries are asked for.
+        gains: what each atom brought when it was picked; None where that is not known.
+    """
+
+    atoms: tuple[Atom, ...] = ()
+    tokens: int = 0
+    certificate: Proof = UNSCORED
+    forms: tuple[ShortForm, ...] = ()
+    due: SummaryJob | None = None
+    gains: PickGains | None = None
+
+    def in_block(self) -> list[Atom]:
+        """The chosen atoms and those shown in a shorter form, oldest first."""
+        return sorted([*self.atoms, *(f.atom for f in self.forms)], key=first_place)
+
+    def parts(self) -> dict[int, ShownPart]:
+        """What stands in place of the text of the messages shown in a shorter form."""
+        return {i: part for form in self.forms for i, part in form.parts().items()}
+
+
+def choose_atoms(
+    request: Request, scored: Scored, pool: AtomPool, budget: int, *, quoted: bool
+) -> Choice:
+    """The knapsack over atoms: the most relevance that fits in the budget.
+
+    Args:
+        pool: the candidates, from ``atom_pool``.
+        budget: tokens.
+        quoted: whether the choice will stand in a quoted block, which has its own framing.
+    """
+    room = budget - BLOCK_TOKENS if quoted else budget
+    if room <= 0 or not len(pool.places):
+        why = Unproven.NO_ROOM if room <= 0 else Unproven.IRRELEVANT
+        return Choice(certificate=NoCertificate(why))
+    algorithm, long = request.strategies.algorithm, NO_LONG_FORMS
+    exponent = request.settings.cost_exponent
+    if forms_compete(request):
+        long = find_long_forms(request, scored, pool)
+    by_values = algorithm is None and request.acts_by_tools
+    if long.forms and not by_values and budget > BLOCK_TOKENS:
+        if algorithm is not None:
+            elements = long.elements(pool.cost)
+            selection = select_by_strategy(
+                request, algorithm, pool, elements, budget - BLOCK_TOKENS
+            )
+        else:
+            selection = select_by_tiers(pool, long, budget - BLOCK_TOKENS, room, exponent)
+        whole, forms = long.split(selection)
+        gains = PickGains(pool.places, selection.order, selection.gains)
+        choice = _choice_of(request, pool, whole, forms, selection.certificate, quoted)
+        return replace(choice, due=long.due, gains=gains if algorithm is None else None)
+    if algorithm is not None:
+        selection = select_by_strategy(request, algorithm, pool, pool.cost, room)
+    elif by_values:
+        selection = select_for_calls(request, pool, room)
+    else:
+        selection = _select_relevant(pool, room, exponent)
+    return _with_parts(request, scored, pool, selection, long, budget, quoted)
+
+
+def _with_parts(
+    request: Request,
+    scored: Scored,
+    pool: AtomPool,
+    selection: Selection,
+    long: LongForms,
+    budget: int,
+    quoted: bool,
+) -> Choice:
+    """The chosen atoms, and shorter forms of others in the room that they leave."""
+    left = budget - BLOCK_TOKENS - int(selection.cost)
+    forms: tuple[ShortForm, ...] = ()
+    gone: frozenset[int] = frozenset()
+    if "gist" in request.settings.recall_tiers:
+        parts = ExcerptPool(
+            pool.places, pool.worth, pool.cost, selection.chosen, scored.values, scored.answer
+        )
+        forms, gone = fill_with_excerpts(request, parts, left)
+    whole = [k for k in selection.chosen if k not in gone] if gone else list(selection.chosen)
+    gains = PickGains(pool.places, selection.order, selection.gains)
+    certificate = selection.certificate
+    if gone:
+        certificate = certificate.without(gains.of({int(pool.places[k]) for k in gone}))
+    if long.forms:
+        left = budget - BLOCK_TOKENS - int(pool.cost[whole].sum()) - sum(f.tokens for f in forms)
+        holder = request.transcript.atom_of_message.view()
+        in_part = [int(pool.places.searchsorted(holder[f.atom.first])) for f in forms]
+        forms += fill_with_forms(long, {*whole, *in_part}, left)
+    choice = _choice_of(request, pool, whole, forms, certificate, quoted)
+    own = request.strategies.algorithm is None
+    return replace(choice, due=long.due, gains=gains if own else None)
+
+
+def _choice_of(
+    request: Request,
+    pool: AtomPool,
+    whole: Sequence[int],
+    forms: tuple[ShortForm, ...],
+    certificate: Certificate,
+    quoted: bool,
+) -> Choice:
+    atoms = request.transcript.atoms
+    head = BLOCK_TOKENS if forms or (quoted and whole) else 0
+    return Choice(
+        atoms=tuple([atoms[k] for k in pool.places[whole].tolist()]),
+        tokens=int(pool.cost[whole].sum()) + sum(f.tokens for f in forms) + head,
+        certificate=certificate,
+        forms=forms,
+    )
+
+
+def _select_relevant(pool: AtomPool, room: int, exponent: float) -> Selection:
+    utility = price_relevance(pool.worth, pool.cost, exponent=exponent)
+    selection = select_plain(utility, pool.cost, room)
+    if (others := pool.left_out) is None:
+        return selection
+    certificate = with_left_out(
+        selection.certificate,
+        price_relevance(others.worth, others.cost, exponent=exponent),
+        others.cost,
+        room,
+        density=critical_density(utility, pool.cost, room),
+    )
+    return replace(selection, certificate=certificate)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -23917,15 +24544,19 @@ def recall_beside(
     by_values = request.acts_by_tools and (alone or marks.room < LEAST_CACHED_TOKENS)
     need = need_of_recall(request, window.start, seen, unasked=by_values)
     view.recall_reason, view.scored = need.reason, need.scored
-    if need.depth == "none" or need.scored is None:
+    if need.scored is None:
         return Choice(), window
+    if need.depth == "none":
+        beside = marks.room - request.timeline.used(request.turn_start, asked)
+        proof = prove_closed(request, need.scored, window.start, beside)
+        return Choice(certificate=proof), window
     room, in_view = marks.room - carried.tokens, _places_of(request, carried.atoms)
     candidates = partial(
         atom_pool, request, need.scored, 0, quoted=True, in_view=in_view, by_values=by_values
     )
     pool = candidates(window.start)
-    choose = partial(choose_atoms, request, need.scored, quoted=True)
     free = room - request.timeline.used(window.start, asked)
+    choose = partial(choose_atoms, request, need.scored, quoted=True)
     if need.unasked:
         most = min(int(free * _UNASKED_SHARE), _UNASKED_TOKENS - carried.tokens)
         return choose(pool, most), window
@@ -23978,7 +24609,8 @@ def _given_back(
     left = room - deep.tokens - len(deep.atoms)
     start = min(shrunk, newest_that_fit(request.timeline, left, asked))
     outside = tuple(a for a in deep.atoms if a.first < start)
-    return replace(deep, atoms=outside), WindowStart(start, True, True)
+    forms = tuple(f for f in deep.forms if f.atom.first < start)
+    return replace(deep, atoms=outside, forms=forms), WindowStart(start, True, True)
 
 
 def _wanted_tokens(request: Request, curve: WorthCurve, marks: WaterMarks, asked: int) -> int:
@@ -24027,7 +24659,11 @@ def halved(request: Request, view: View, recalled: Choice, halvings: int) -> Cho
             left, taken = left - size, taken + size
     part = "part of what was recalled" if kept else "what was recalled"
     view.recall_reason = f"{part} had to make room for the running turn"
-    return Choice(atoms=tuple(sorted(kept, key=first_place)), tokens=taken) if kept else Choice()
+    gave_way = NoCertificate(Unproven.GAVE_WAY)
+    if not kept:
+        return Choice(certificate=gave_way)
+    atoms = tuple(sorted(kept, key=first_place))
+    return Choice(atoms=atoms, tokens=taken, certificate=gave_way)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -24111,11 +24747,14 @@ def stable_view(request: Request) -> View:
     marks = replace(marks, extra=sent.recalled.tokens)
     if len(request.entries) > request.first_asked:
         sent = _at_later_request(request, view, marks, sent)
-    view.quoted, view.gists = sent.recalled.in_block(), sent.recalled.gists()
-    view.certificate = sent.recalled.certificate
+    view.quoted, view.parts = sent.recalled.in_block(), sent.recalled.parts()
+    view.gains = sent.recalled.gains
+    view.certificate = ALL_SENT if sent.window.start <= floor else sent.recalled.certificate
     view.start = max(sent.window.start, floor)
     if floor == 0 and aside:
         _put_summary(request, view, marks, sent.cut, aside)
+    if request.due is None:
+        request.due = sent.recalled.due
     declared = sent.window.fresh or sent.shortened
     declared = declared or _was_sent_whole(request) or _changed(request, view)
     if floor == 0 and sent.carried.atoms:
@@ -24156,6 +24795,8 @@ def _at_later_request(request: Request, view: View, marks: WaterMarks, first: _S
         left = room - timeline.used(earlier.start, before)
         halvings_before = halvings_beside(first.recalled, earlier, left)
     recalled = halved(request, view, first.recalled, halvings)
+    if window.start > settled:
+        recalled = replace(recalled, certificate=NoCertificate(Unproven.UNWEIGHED))
     return _Sent(window, cut, carried, recalled, before >= asked and halvings != halvings_before)
 
 
@@ -24212,6 +24853,8 @@ def decide_in_time(request: Request, policy: str) -> View:
         except TimeIsOverError:
             pass
     view = window_view(request)
+    if view.certificate is BY_RECENCY:
+        view.certificate = NoCertificate(Unproven.LATE)
     view.warnings = (
         "the deadline passed before the history was scored: the newest turns are sent",
     )
@@ -24222,8 +24865,9 @@ def window_view(request: Request) -> View:
     """The newest turns that fit, cut anew at each request."""
     forced = forced_atoms(request)
     start = newest_that_fit(request.timeline, free_room(request, forced), len(request.entries))
-    start = max(start, context_start(request))
-    return with_forced(request, start, forced, View(in_place=[]), declared=True)
+    floor = context_start(request)
+    view = View(in_place=[], certificate=ALL_SENT if start <= floor else BY_RECENCY)
+    return with_forced(request, max(start, floor), forced, view, declared=True)
 
 
 def relevance_view(request: Request) -> View:
@@ -24243,14 +24887,15 @@ def relevance_view(request: Request) -> View:
         view = window_view(request)
         view.scored, view.recall_reason = scored, "nothing resembles the question: recency fallback"
         return view
-    view = View(in_place=[], scored=scored, certificate=choice.certificate, gists=choice.gists())
-    view.ranked = True
+    view = View(in_place=[], scored=scored, certificate=choice.certificate, parts=choice.parts())
+    view.ranked, view.gains = True, choice.gains
     systems = request.systems_before(request.turn_start)
+    request.due = choice.due
     if quoted:
         view.quoted = sorted([*choice.in_block(), *forced], key=first_place)
         view.in_place = systems
     else:
-        view.quoted = [e.atom for e in choice.excerpts]
+        view.quoted = [f.atom for f in choice.forms]
         view.in_place = sorted([*systems, *choice.atoms, *forced], key=place_in_list)
         track_sent(request, [a for a in view.in_place if not a.system])
     view.recall_reason = "the whole history was ranked by relevance to the question"
@@ -24276,7 +24921,8 @@ def preset_view(request: Request, name: str) -> View:
         return view
     atoms = [request.transcript.atoms[k] for k in plan.chosen]
     view = View(in_place=[], scored=Scored(plan.values), certificate=plan.certificate, ranked=True)
-    view.recall_reason, view.gists = plan.reason, dict(plan.gists)
+    view.recall_reason = plan.reason
+    view.parts = {i: ShownPart(text) for i, text in plan.gists.items()}
     systems = request.systems_before(request.turn_start)
     if in_block:
         view.quoted = sorted([*atoms, *forced], key=first_place)
@@ -24308,6 +24954,8 @@ POLICY_VIEWS: dict[str, Callable[[Request], View]] = {
 _BY_FLAG = "a flag leaves it out"
 _OTHERS_FIRST = "other messages matter more to the question"
 _BEFORE = "before the window"
+_NAMED = "too large to come back: only named"
+_OWN_SUMMARY = "too large to come back whole: its own summary is quoted"
 _UNSHOWN = "its pictures and files are only named"
 
 
@@ -24315,7 +24963,7 @@ def fates_of(request: Request, built: Built) -> dict[int, Fate]:
     """The fate of every input message that is in the output in some form."""
     fates: dict[int, Fate] = dict.fromkeys(_summed_up(request, built), Fate.SUMMARISED)
     fates.update(dict.fromkeys(built.quoted, Fate.RECALLED))
-    fates.update(dict.fromkeys(built.gists, Fate.GIST))
+    fates.update(built.parts)
     for slot in built.slots:
         for i in slot.parts:
             fates[i] = slot.fate if i == slot.index else slot.fates.get(i, Fate.KEPT)
@@ -24339,6 +24987,9 @@ def reasons_of(
     reasons = {**view.reasons, **built.reasons}
     flagged = [i for i in request.flags.by_message if request.dropped_by_flag(i)]
     reasons.update((i, _BY_FLAG) for i in flagged if i not in fates)
+    for i, fate in built.parts.items():
+        if fate is not Fate.GIST:
+            reasons.setdefault(i, _NAMED if fate is Fate.STUB else _OWN_SUMMARY)
     messages = request.messages
     for i in [i for i in built.quoted - built.shown if messages[i].media]:
         reasons[i] = f"{reasons.get(i) or USUAL_REASONS[fates[i]]}; {_UNSHOWN}"
@@ -24588,9 +25239,9 @@ def make_report(
         estimated=not counter.exact,
         profile=request.profile.name,
         cut=cut,
-        recalled=0 if built is None else [*fates.values()].count(Fate.RECALLED) + len(built.gists),
+        recalled=0 if built is None else _in_block(fates, built),
         recall_reason=view.recall_reason if view else "",
-        certificate=view.certificate if view else None,
+        proof=_proof_of(request, view, built),
         mended=tuple(built.mended) if built else (),
         warnings=(
             *request.flags.warnings,
@@ -24627,6 +25278,20 @@ def _forecast_of(
         fresh_cut=cut is not None and cut.declared,
     )
     return forecast if factor == 1 else provider_forecast(forecast, 0, factor)
+
+
+def _proof_of(request: Request, view: View | None, built: Built | None) -> Proof:
+    if view is None or built is None:
+        return ALL_SENT
+    if request.allowed is not None and built.tokens > request.allowed:
+        return NoCertificate(Unproven.OVER_BUDGET)
+    return view.certificate
+
+
+def _in_block(fates: Mapping[int, Fate], built: Built) -> int:
+    """How many messages stand in the quoted block, whole or in part; stubs only name theirs."""
+    in_part = sum([fate is not Fate.STUB for fate in built.parts.values()])
+    return [*fates.values()].count(Fate.RECALLED) + in_part
 
 
 def _still_broken(request: Request, built: Built) -> tuple[str, ...]:
@@ -26504,7 +27169,7 @@ _LONGEST_RECORD_NAME = 200
 _MOST_SENTENCES = 100
 _LARGEST_FIGURE = 2**53
 _RECORD_NAMES = ("key", "source", "session", "model")
-_RECORD_TEXTS = ("policy", "profile", "tokenizer", "recall_reason", "cache_lost")
+_RECORD_TEXTS = ("policy", "profile", "tokenizer", "recall_reason", "cache_lost", "proof")
 _RECORD_FIGURES = ("before", "after", "budget", "tools", "reserve", "recalled")
 _RECORD_SWITCHES = ("estimated", "truncated")
 _RECORD_LISTS = ("mended", "warnings", "violations")
@@ -26546,7 +27211,8 @@ def event_record(event: RequestEvent) -> dict[str, Any]:
         "warnings": list(report.warnings),
         "violations": list(report.violations),
         "calibrated": report.calibrated,
-        "certificate": None if report.certificate is None else report.certificate.ratio,
+        "certificate": report.certificate.ratio,
+        "proof": report.certificate.sentence(),
         "cut": None if cut is None else [cut.index, cut.tokens_dropped, int(cut.declared)],
         "over": None if over is None else [over.needed, over.allowed],
         "parts": dict(event.parts),

@@ -504,7 +504,7 @@ MUTANTS = [
             "or (i in view.shortened and view.shortened[i][1] is Fate.STUB):",
             "or False:",
         ),
-        ("the largest result first", "key=lambda x: (-x[0], x[1]),", "key=lambda x: x[1],"),
+        ("the largest result first", "key=lambda x: (-x[0], x[1])):", "key=lambda x: x[1]):"),
         (
             "broken parts go where room is short",
             "if not lost or built.tokens <= (request.allowed or 0):",
@@ -1158,6 +1158,39 @@ MUTANTS = [
         ("a fault drops what waits", "if good else list(self._waiting)", "if good else batch"),
         ("the queue is bounded", "len(self._waiting) < _WORK_MOST_WAITING", "True"),
         ("a thread that ends leaves nobody waiting", "self._waiting.clear()", "pass"),
+    ),
+    *mutants_of(
+        "pipeline/recalling/proving",
+        ("pictures come back for less", "cost[list(cheap)] = 1", "pass"),
+        ("system messages are always sent", "worth[np.diff(systems) > 0] = 0.0", "pass"),
+        ("what a flag decides is no candidate", "if i < worth.size]] = 0.0", "if False]] = 0.0"),
+    ),
+    *mutants_of(
+        "pipeline/recalling/tiering",
+        ("whole messages need no block", "max(certificate.upper_bound, whole)", "whole"),
+        (
+            "what was not looked at counts",
+            "return with_left_out(certificate, left_out, others.cost, most)",
+            "return certificate",
+        ),
+        ("forms keep to the room", "form.tokens <= room", "True"),
+    ),
+    *mutants_of(
+        "pipeline/recalling/short_forms",
+        (
+            "a summary belongs to its content",
+            "text = key_bytes(request.entries[i].key)",
+            "text = b''",
+        ),
+        ("one form speaks for all", 'ShownPart("", self.tier, self.note)', "ShownPart(self.text)"),
+    ),
+    *mutants_of(
+        "pipeline/arranging/fitting",
+        (
+            "what made room counts no more",
+            "return proof.without(gains.of(places))",
+            "return proof",
+        ),
     ),
     *mutants_of(
         "pipeline/recalling/lifting",

@@ -61,7 +61,7 @@ TABLES = {
     "quoting": [f"{STAGES}/test_quoting.py", *_pipes("mending")],
     "slots": _pipes("block_results", "mending", "call_ids", "late_results", "shortening"),
     "arrangement": _pipes("mending", "recalling", "shortening", "carrying"),
-    "fitting": _pipes("fitting", "carrying"),
+    "fitting": _pipes("fitting", "carrying", "proving"),
     "shortening": _pipes("fitting", "shortening"),
     "carrying": _pipes("carrying"),
     "recall_beside": _pipes("recalling", "winners"),
@@ -83,6 +83,9 @@ TABLES = {
     "opinion_desk": _pipes("opinion_desk", "structuring"),
     "worker_queue": _pipes("worker_queue"),
     "lifting": _pipes("structuring", "lifting"),
+    "proving": _pipes("proving"),
+    "tiering": _pipes("tiering"),
+    "short_forms": _pipes("short_forms", "tiering"),
     "lethe_walk": [f"{PIPES}/policies/presets/test_lethe_walk.py"],
 }
 PIPELINE = _pipes("mending", "fitting", "flags_at_work", "users")

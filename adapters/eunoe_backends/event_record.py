@@ -33,7 +33,7 @@ _LONGEST_RECORD_NAME = 200
 _MOST_SENTENCES = 100
 _LARGEST_FIGURE = 2**53
 _RECORD_NAMES = ("key", "source", "session", "model")
-_RECORD_TEXTS = ("policy", "profile", "tokenizer", "recall_reason", "cache_lost")
+_RECORD_TEXTS = ("policy", "profile", "tokenizer", "recall_reason", "cache_lost", "proof")
 _RECORD_FIGURES = ("before", "after", "budget", "tools", "reserve", "recalled")
 _RECORD_SWITCHES = ("estimated", "truncated")
 _RECORD_LISTS = ("mended", "warnings", "violations")
@@ -75,7 +75,8 @@ def event_record(event: RequestEvent) -> dict[str, Any]:
         "warnings": list(report.warnings),
         "violations": list(report.violations),
         "calibrated": report.calibrated,
-        "certificate": None if report.certificate is None else report.certificate.ratio,
+        "certificate": report.certificate.ratio,
+        "proof": report.certificate.sentence(),
         "cut": None if cut is None else [cut.index, cut.tokens_dropped, int(cut.declared)],
         "over": None if over is None else [over.needed, over.allowed],
         "parts": dict(event.parts),

@@ -1,6 +1,7 @@
 """eunoe: decides before each model call what the model sees of a long chat."""
 
 from eunoe.domain.budget import CompositeBudget, CostBudget, TokenBudget, TokenTargetBudget
+from eunoe.domain.certificate import Certificate, NoCertificate
 from eunoe.domain.conversation import Conversation
 from eunoe.domain.cost import RequestCost, WayCost
 from eunoe.domain.errors import (
@@ -16,7 +17,6 @@ from eunoe.domain.placement import Placement
 from eunoe.domain.ports import Embedder, EntityExtractor, Labeller, Observer, StanceJudge
 from eunoe.domain.profile import PROFILES, ProviderProfile
 from eunoe.domain.report import (
-    Certificate,
     Cut,
     Decision,
     Fate,
@@ -57,6 +57,7 @@ __all__ = [
     "Ledger",
     "ModelPrice",
     "ModelPricingTable",
+    "NoCertificate",
     "Observer",
     "OrchestratorResult",
     "PipelineMemory",

@@ -7,6 +7,13 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, overload
 
+from eunoe.domain.certificate import (
+    UNSCORED,
+    Certificate,
+    DeferredCertificate,
+    NoCertificate,
+    Proof,
+)
 from eunoe.domain.cost import NO_COST, CostAccount, RequestCost
 
 
@@ -14,8 +21,8 @@ class Fate(StrEnum):
     """What became of one message.
 
     KEPT: word for word, in place. RECALLED: word for word, in the quoted block. GIST: an excerpt.
-    SUMMARISED: stands in a summary. STUB: the call is there, the result is elided.
-    DROPPED: the model does not see it.
+    SUMMARISED: stands in a summary, of the chat's beginning or its own. STUB: the call is there and
+    the result is elided, or one line names it. DROPPED: the model does not see it.
     """
 
     KEPT = "kept"
@@ -172,22 +179,6 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate:
-    """How good the choice is under the scoring: ``value / upper_bound``, in [0, 1].
-
-    It speaks of the objective, which stands for usefulness; it is no promise about answers.
-    """
-
-    value: float
-    upper_bound: float
-
-    @property
-    def ratio(self) -> float:
-        """At least this share of the best possible value; 1 where nothing could be chosen."""
-        return 1.0 if self.upper_bound <= 0 else min(1.0, self.value / self.upper_bound)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Overrun:
     """What may not be cut is larger than the budget: tokens needed (and sent), tokens allowed."""
 
@@ -212,7 +203,7 @@ class Report:
         cut: where the window begins; None if it begins with the chat and continues the view before.
         recalled: messages in the quoted block, those shown in part too.
         recall_reason: why there was a recall, or why not.
-        certificate: of the selection; None if there was none.
+        proof: of how good what is sent is; see ``certificate``.
         mended: what was repaired in the history, a sentence each.
         warnings: what the caller should know, a sentence each.
         violations: rules of the provider that are still broken (nothing could mend them).
@@ -238,7 +229,7 @@ class Report:
     cut: Cut | None = None
     recalled: int = 0
     recall_reason: str = ""
-    certificate: Certificate | None = None
+    proof: Proof = UNSCORED
     mended: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()
@@ -252,6 +243,12 @@ class Report:
     def cost(self) -> RequestCost | None:
         """What it costs, beside two other ways; made when looked at. None if nobody planned."""
         return self.costing.cost
+
+    @property
+    def certificate(self) -> Certificate | NoCertificate:
+        """How good what is sent is, proven, or why nothing is proven of it."""
+        proof = self.proof
+        return proof.certificate if isinstance(proof, DeferredCertificate) else proof
 
     def counts(self) -> dict[str, int]:
         """How many messages met each fate; fates that nobody met are left out."""
@@ -273,11 +270,7 @@ class Report:
         ]
         if self.recall_reason:
             lines.append(f"recall: {self.recall_reason}")
-        if self.certificate is not None:
-            lines.append(
-                f"the choice has at least {100 * self.certificate.ratio:.0f} % of the best "
-                "possible value under this scoring"
-            )
+        lines.append(f"proof: {self.certificate.sentence()}")
         if self.calibrated != 1:
             lines.append(
                 f"the provider counts up to {self.calibrated:g} tokens for each of ours; "
@@ -296,10 +289,10 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report for machines: plain values that ``json.dumps`` takes."""
-        plain = asdict(replace(self, decisions=DecisionList((), {}), costing=NO_COST))
-        del plain["costing"]
+        bare = replace(self, decisions=DecisionList((), {}), costing=NO_COST, proof=UNSCORED)
+        plain = asdict(bare)
+        del plain["costing"], plain["proof"]
         plain["cost"] = None if self.cost is None else asdict(self.cost)
         plain["decisions"] = [{**asdict(d), "fate": str(d.fate)} for d in self.decisions]
-        if self.certificate is not None:
-            plain["certificate"]["ratio"] = self.certificate.ratio
+        plain["certificate"] = self.certificate.to_dict()
         return plain

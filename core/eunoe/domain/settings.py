@@ -21,6 +21,7 @@ POLICY_NAMES: tuple[str, ...] = (
     "off",
 )
 PLACEMENT_NAMES: tuple[str, ...] = ("chronological", "u_shape")
+RECALL_TIER_NAMES: tuple[str, ...] = ("gist", "summary", "stub")
 
 _SETTING_RANGES: dict[str, tuple[float, float]] = {
     "high_water": (0.3, 1.0),
@@ -67,6 +68,11 @@ class Settings:
             beside the window holds too little of what is relevant, the window makes room for that
             one turn.
         recall_floor: share of the best relevance, in [0, 1], below which nothing is recalled.
+        recall_tiers: shorter forms in which recall may bring back what is too long to come whole:
+            ``gist``, the sentences that the question is about; ``summary``, one that the summarizer
+            wrote of that very message behind an earlier answer; ``stub``, a line that names it.
+            With ``gist`` alone excerpts fill the room that whole messages leave over; with the
+            others all forms compete in one choice, and fewer messages come back whole.
         cost_exponent: how hard length is priced when choosing, in [0, 1]; 0 ignores it.
         pair_coherence: share of a question's relevance that the answers of its turn inherit, and it
             of theirs, in [0, 1]; None leaves it to the policy (only ``lethes`` has any).
@@ -102,6 +108,7 @@ class Settings:
     summary_tokens: int = 600
     deep_recall_share: float = 0.87
     recall_floor: float = 0.005
+    recall_tiers: tuple[str, ...] = ("gist",)
     cost_exponent: float = 0.75
     pair_coherence: float | None = None
     tool_penalty: float | None = None
@@ -120,6 +127,9 @@ class Settings:
         for name in ("read_flags", "rewrite_call_ids", "scale_by_family"):
             require_switch(name, getattr(self, name))
         require_names("locked_flags", self.locked_flags)
+        require_names("recall_tiers", self.recall_tiers)
+        for tier in self.recall_tiers:
+            require_choice("recall_tiers", tier, RECALL_TIER_NAMES)
         for flag in self.locked_flags:
             require_choice("locked_flags", flag, FLAG_NAMES)
         for field in fields(self):

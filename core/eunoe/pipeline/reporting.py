@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eunoe.domain.certificate import ALL_SENT, NoCertificate, Proof, Unproven
 from eunoe.domain.ordinals import ordinal
 from eunoe.domain.report import Cut, DecisionList, Fate, Overrun, Report
 from eunoe.pipeline.arranging.fates import fates_of, reasons_of, usual_reason
@@ -112,9 +113,9 @@ def make_report(
         estimated=not counter.exact,
         profile=request.profile.name,
         cut=cut,
-        recalled=0 if built is None else [*fates.values()].count(Fate.RECALLED) + len(built.gists),
+        recalled=0 if built is None else _in_block(fates, built),
         recall_reason=view.recall_reason if view else "",
-        certificate=view.certificate if view else None,
+        proof=_proof_of(request, view, built),
         mended=tuple(built.mended) if built else (),
         warnings=(
             *request.flags.warnings,
@@ -151,6 +152,20 @@ def _forecast_of(
         fresh_cut=cut is not None and cut.declared,
     )
     return forecast if factor == 1 else provider_forecast(forecast, 0, factor)
+
+
+def _proof_of(request: Request, view: View | None, built: Built | None) -> Proof:
+    if view is None or built is None:
+        return ALL_SENT
+    if request.allowed is not None and built.tokens > request.allowed:
+        return NoCertificate(Unproven.OVER_BUDGET)
+    return view.certificate
+
+
+def _in_block(fates: Mapping[int, Fate], built: Built) -> int:
+    """How many messages stand in the quoted block, whole or in part; stubs only name theirs."""
+    in_part = sum([fate is not Fate.STUB for fate in built.parts.values()])
+    return [*fates.values()].count(Fate.RECALLED) + in_part
 
 
 def _still_broken(request: Request, built: Built) -> tuple[str, ...]:

@@ -34,12 +34,12 @@ def is_quoted_in_part(message: Message) -> bool:
 
 
 class Quotation(NamedTuple):
-    """One message to quote: its turn (from 0), who speaks, what, and if it was shortened."""
+    """One message to quote: its turn (from 0), who speaks, what, and how it was shortened."""
 
     turn: int
     speaker: str
     text: str
-    excerpt: bool = False
+    note: str = ""
 
 
 class QuotedMessage(NamedTuple):
@@ -58,9 +58,9 @@ class QuotedMessage(NamedTuple):
 
 def quoted_line(quotation: Quotation) -> str:
     """What stands in a block of one message, behind the number of its turn."""
-    _, speaker, text, excerpt = quotation
+    _, speaker, text, note = quotation
     name = " ".join(defuse(speaker).split())
-    return f"{name}{' (excerpt)' if excerpt else ''}: {defuse(text)}"
+    return f"{name}{f' ({note})' if note else ''}: {defuse(text)}"
 
 
 def spoken_text(message: Message) -> str:

@@ -40,6 +40,8 @@ def test_a_record_tells_what_the_event_tells() -> None:
     for score, decision in zip(RECORD["scores"], report.decisions, strict=True):
         assert abs(score / SCORE_UNITS - decision.score) <= 0.5 / SCORE_UNITS
     assert RECORD["cut"][0] == report.cut.index  # type: ignore[union-attr]
+    assert RECORD["certificate"] == report.certificate.ratio
+    assert RECORD["proof"] == report.certificate.sentence()
     assert RECORD["spans"]
 
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from eunoe.domain.certificate import Certificate
 from eunoe.domain.cost import CostAccount, RequestCost, WayCost
-from eunoe.domain.report import Certificate, Cut, DecisionList, Fate, Overrun, Report
+from eunoe.domain.report import Cut, DecisionList, Fate, Overrun, Report
 
 DROPPED_BEFORE = "before the window, and the question does not need it"
 
@@ -81,14 +82,6 @@ def test_every_fate_has_a_reason():
         assert DecisionList([1], {0: fate})[0].reason
 
 
-@pytest.mark.parametrize(
-    ("value", "bound", "ratio"),
-    [(3.0, 4.0, 0.75), (0.0, 0.0, 1.0), (1.0, -1.0, 1.0), (5.0, 4.0, 1.0)],
-)
-def test_certificates(value, bound, ratio):
-    assert Certificate(value=value, upper_bound=bound).ratio == ratio
-
-
 def full_report() -> Report:
     return Report(
         decisions=decisions(),
@@ -99,7 +92,7 @@ def full_report() -> Report:
         cut=Cut(index=2, tokens_dropped=4100, declared=True),
         recalled=1,
         recall_reason="recall was asked for",
-        certificate=Certificate(value=3.0, upper_bound=4.0),
+        proof=Certificate(value=3.0, upper_bound=4.0),
         mended=("x was mended",),
         warnings=("mind the gap",),
         violations=("[0] odd",),
@@ -113,7 +106,7 @@ def test_a_report_for_people():
         "policy stable, rules of openai, counted by o200k",
         "messages: 1 kept, 1 recalled, 1 gist, 1 dropped",
         "recall: recall was asked for",
-        "the choice has at least 75 % of the best possible value under this scoring",
+        "proof: the choice has at least 75 % of the best possible value under this scoring",
         "mended: x was mended",
         "still broken: [0] odd",
         "warning: mind the gap",
@@ -132,6 +125,7 @@ def test_a_report_without_limit_and_messages():
         "sent 0 tokens, no limit; the whole chat has 0",
         "policy stable, rules of openai, counted by ",
         "messages: none",
+        "proof: nothing is proven of the choice: the history was not scored for this question",
     ]
     assert report.counts() == {}
 
@@ -139,7 +133,13 @@ def test_a_report_without_limit_and_messages():
 def test_a_report_for_machines():
     plain = json.loads(json.dumps(full_report().to_dict()))
     assert plain["cut"] == {"index": 2, "tokens_dropped": 4100, "declared": True}
-    assert plain["certificate"] == {"value": 3.0, "upper_bound": 4.0, "ratio": 0.75}
+    assert plain["certificate"] == {
+        "value": 3.0,
+        "upper_bound": 4.0,
+        "ratio": 0.75,
+        "basis": "chosen",
+    }
+    assert "proof" not in plain
     assert plain["infeasible"] == {"needed": 2, "allowed": 1}
     assert plain["decisions"][1] == {
         "index": 1,

@@ -57,3 +57,10 @@ def test_settings_of_another_type_are_named_too(name, value):
 def test_the_bounds_themselves_are_allowed():
     Settings(high_water=1.0, low_water=0.05, recall_share=0.0, deep_recall_share=0.95)
     Settings(high_water=0.3, low_water=0.1, pair_coherence=1.0, tool_penalty=0.0, max_candidates=1)
+
+
+@pytest.mark.parametrize("tiers", [("gist", "verbatim"), ("STUB",), ("", "gist")])
+def test_tiers_are_named(tiers):
+    with pytest.raises(SettingsError, match="allowed: gist, summary, stub"):
+        Settings(recall_tiers=tiers)
+    assert Settings(recall_tiers=()).recall_tiers == ()

@@ -37,7 +37,7 @@ def inside(*quotations: Quotation) -> list[str]:
             ["1 user: hi", "3 user: ho"],
             id="turns between",
         ),
-        pytest.param([Quotation(4, "ann", "x", True)], ["5 ann (excerpt): x"], id="excerpt"),
+        pytest.param([Quotation(4, "ann", "x", "excerpt")], ["5 ann (excerpt): x"], id="excerpt"),
         pytest.param([Quotation(0, "user", "a\nb")], ["1 user: a", "b"], id="lines"),
         pytest.param(
             [Quotation(0, "a\n\nSYSTEM", "x")], ["1 a SYSTEM: x"], id="a speaker has one line"

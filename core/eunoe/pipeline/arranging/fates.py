@@ -11,6 +11,8 @@ from eunoe.pipeline.request import Request
 _BY_FLAG = "a flag leaves it out"
 _OTHERS_FIRST = "other messages matter more to the question"
 _BEFORE = "before the window"
+_NAMED = "too large to come back: only named"
+_OWN_SUMMARY = "too large to come back whole: its own summary is quoted"
 _UNSHOWN = "its pictures and files are only named"
 
 
@@ -18,7 +20,7 @@ def fates_of(request: Request, built: Built) -> dict[int, Fate]:
     """The fate of every input message that is in the output in some form."""
     fates: dict[int, Fate] = dict.fromkeys(_summed_up(request, built), Fate.SUMMARISED)
     fates.update(dict.fromkeys(built.quoted, Fate.RECALLED))
-    fates.update(dict.fromkeys(built.gists, Fate.GIST))
+    fates.update(built.parts)
     for slot in built.slots:
         for i in slot.parts:
             fates[i] = slot.fate if i == slot.index else slot.fates.get(i, Fate.KEPT)
@@ -42,6 +44,9 @@ def reasons_of(
     reasons = {**view.reasons, **built.reasons}
     flagged = [i for i in request.flags.by_message if request.dropped_by_flag(i)]
     reasons.update((i, _BY_FLAG) for i in flagged if i not in fates)
+    for i, fate in built.parts.items():
+        if fate is not Fate.GIST:
+            reasons.setdefault(i, _NAMED if fate is Fate.STUB else _OWN_SUMMARY)
     messages = request.messages
     for i in [i for i in built.quoted - built.shown if messages[i].media]:
         reasons[i] = f"{reasons.get(i) or USUAL_REASONS[fates[i]]}; {_UNSHOWN}"

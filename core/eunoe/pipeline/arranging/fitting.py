@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from eunoe.domain.atom import Atom
+from eunoe.domain.certificate import Certificate, NoCertificate, Proof, Unproven
 from eunoe.domain.report import Cut
 from eunoe.pipeline.arranging.view import Built, View, build_view, stand_in_place
 from eunoe.pipeline.request import Request
@@ -16,15 +18,36 @@ def fit_view(request: Request, view: View) -> Built:
     The view is changed in place, so that the report says what was sent. The result may still be
     over the budget: then the current turn alone is too large.
     """
-    in_place, body = list(view.in_place), stand_in_place(request, view)
+    in_place, quoted = list(view.in_place), list(view.quoted)
+    body = stand_in_place(request, view)
     built = build_view(request, view, body)
     while request.allowed is not None and built.tokens > request.allowed:
         if not _give_way(request, view, built.tokens - request.allowed):
             break
+        if gone := _gone([*quoted, *in_place], view):
+            view.certificate = _proof_without(request, view, gone)
+            quoted = list(view.quoted)
         if view.in_place != in_place:
             in_place, body = list(view.in_place), stand_in_place(request, view)
         built = build_view(request, view, body)
     return built
+
+
+def _gone(before: Sequence[Atom], view: View) -> list[Atom]:
+    left = {a.first for a in (*view.quoted, *view.in_place)}
+    return [a for a in before if a.first not in left]
+
+
+def _proof_without(request: Request, view: View, gone: Sequence[Atom]) -> Proof:
+    """What is still proven where atoms made room; nothing if others than the chosen did."""
+    proof, gains, size = view.certificate, view.gains, request.turn_start
+    if gains is None or not isinstance(proof, Certificate) or any(a.first >= size for a in gone):
+        return NoCertificate(Unproven.GAVE_WAY)
+    holder = request.transcript.atom_of_message.view()
+    places = {int(holder[a.first]) for a in gone}
+    if not places <= set(gains.places.tolist()):
+        return NoCertificate(Unproven.GAVE_WAY)
+    return proof.without(gains.of(places))
 
 
 def _give_way(request: Request, view: View, excess: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eunoe.domain.atom import Atom, first_place, place_in_list
+from eunoe.domain.certificate import ALL_SENT
 from eunoe.domain.report import Cut
 from eunoe.pipeline.arranging.view import View
 from eunoe.pipeline.request import Request
@@ -92,4 +93,8 @@ def with_forced(
 def whole_view(request: Request) -> View:
     """Everything in place, but what a flag leaves out."""
     start = context_start(request)
-    return View(in_place=atoms_from(request, start), cut=cut_before(request, start, declared=False))
+    return View(
+        in_place=atoms_from(request, start),
+        cut=cut_before(request, start, declared=False),
+        certificate=ALL_SENT,
+    )

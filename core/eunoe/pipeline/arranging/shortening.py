@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from eunoe.domain.atom import Atom
+from eunoe.domain.certificate import NoCertificate, Unproven
 from eunoe.domain.errors import BudgetError
 from eunoe.domain.message import Message
 from eunoe.domain.report import Fate, Overrun
@@ -13,6 +14,7 @@ from eunoe.pipeline.arranging.fitting import cut_at
 from eunoe.pipeline.arranging.in_place import whole_view
 from eunoe.pipeline.arranging.slots import shortened_raw
 from eunoe.pipeline.arranging.view import Built, View, build_view
+from eunoe.pipeline.recalling.quoted_block import ShownPart
 from eunoe.pipeline.request import Request
 from eunoe.stages.clipping import clip_sources, clip_text
 from eunoe.stages.counting.message_cost import MEDIA_TOKENS, REPLY_PRIMING
@@ -40,6 +42,7 @@ def shorten_turn(request: Request, on_overflow: str) -> tuple[View, Built, Overr
     """
     view = View(in_place=[a for a in whole_view(request).in_place if a.system])
     view.cut = cut_at(request, request.turn_start)
+    view.certificate = NoCertificate(Unproven.SHORTENED)
     built = _leave_out_broken(request, view, build_view(request, view))
     allowed = request.allowed or 0
     if built.tokens <= allowed:
@@ -91,7 +94,7 @@ def _clip_quoted(request: Request, view: View, atom: Atom) -> Built:
         text, count = spoken_text(request.messages[i]), request.counter.count
         clipped = _clipped(text, max(_LEAST_CLIP_TOKENS, count(text) - excess - 4), count)
         if clipped is not None:
-            view.gists[i], view.truncated = clipped, True
+            view.parts[i], view.truncated = ShownPart(clipped), True
             view.reasons[i] = _CLIPPED
             built = build_view(request, view)
     return built
@@ -244,12 +247,9 @@ def _released_by_replay(
 
 def _clip_results(request: Request, view: View, built: Built) -> Built:
     """Clip the results that are left, the largest first, until the turn fits."""
-    sizes = sorted(
-        ((_text_tokens(request, i), i) for _, i in _finished_results(request)),
-        key=lambda x: (-x[0], x[1]),
-    )
+    sizes = [(_text_tokens(request, i), i) for _, i in _finished_results(request)]
     excess, freed = built.tokens - (request.allowed or 0), 0
-    for size, i in sizes:
+    for size, i in sorted(sizes, key=lambda x: (-x[0], x[1])):
         if freed and excess <= freed:
             built = build_view(request, view)
             excess, freed = built.tokens - (request.allowed or 0), 0

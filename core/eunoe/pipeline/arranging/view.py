@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from eunoe.domain.atom import Atom
-from eunoe.domain.report import Certificate, Cut, Fate
+from eunoe.domain.certificate import BY_RECENCY, Proof
+from eunoe.domain.report import Cut, Fate
 from eunoe.pipeline.arranging.arrangement import arrange_slots, carry_block, put_block, takes_block
 from eunoe.pipeline.arranging.quoted_order import placed_atoms
 from eunoe.pipeline.arranging.slots import Slot, SlotMaker
 from eunoe.pipeline.arranging.weighing import weigh_slots
 from eunoe.pipeline.chat.sent_windows import SentWindow
-from eunoe.pipeline.recalling.quoted_block import has_words, quotation_of
+from eunoe.pipeline.recalling.proving import PickGains
+from eunoe.pipeline.recalling.quoted_block import ShownPart, has_words, quotation_of
 from eunoe.pipeline.recalling.recall import Scored
 from eunoe.pipeline.recalling.shown_summary import ShownSummary
 from eunoe.pipeline.request import Request
@@ -40,7 +42,7 @@ class View:
         scored: relevance, where there was a question to score against.
         ranked: ``in_place`` was chosen by relevance, so that the least relevant gives way first,
             not the oldest turn.
-        gists: what stands in the quoted block in place of a message's whole text.
+        parts: what stands in the quoted block in place of a message's whole text.
         carried: atoms that a cut carries over, in a quoted block of their own at the head of the
             window; the window begins at ``carried_before``.
         summary: of what lies before the window; it stands at its head, too.
@@ -48,6 +50,7 @@ class View:
         zones: who stands at the head and the tail of the quoted block, by first message; None for
             the order that the settings say.
         unshown: pictures of what cannot stand in the list are only named.
+        gains: what each of the chosen atoms brought; None where that is not known.
         cut, recall_reason, certificate, truncated, warnings: for the report.
     """
 
@@ -58,7 +61,7 @@ class View:
     reasons: dict[int, str] = field(default_factory=dict)
     scored: Scored | None = None
     ranked: bool = False
-    gists: dict[int, str] = field(default_factory=dict)
+    parts: dict[int, ShownPart] = field(default_factory=dict)
     carried: list[Atom] = field(default_factory=list)
     carried_before: int = 0
     summary: ShownSummary | None = None
@@ -66,7 +69,8 @@ class View:
     zones: PlacementZones | None = None
     cut: Cut | None = None
     recall_reason: str = ""
-    certificate: Certificate | None = None
+    certificate: Proof = BY_RECENCY
+    gains: PickGains | None = None
     truncated: bool = False
     unshown: bool = False
     warnings: tuple[str, ...] = ()
@@ -83,9 +87,9 @@ class Built:
     """A view as messages: the slots, their tokens with list framing, what was mended.
 
     Of the slots in ``bounded`` the tokens are an upper bound, not counted. ``quoted`` are the input
-    messages in the quoted block, ``gists`` those shown in part there; those before ``summed_up``
-    stand in the summary. ``reasons`` say why some messages do not stand in place. Pictures of what
-    is quoted and ``shown`` stand behind the block.
+    messages in the quoted block, ``parts`` the fates of those shown in part there; those before
+    ``summed_up`` stand in the summary. ``reasons`` say why some messages do not stand in place.
+    Pictures of what is quoted and ``shown`` stand behind the block.
     """
 
     slots: list[Slot]
@@ -93,7 +97,7 @@ class Built:
     mended: list[str]
     quoted: frozenset[int]
     bounded: Sequence[Slot] = ()
-    gists: frozenset[int] = frozenset()
+    parts: Mapping[int, Fate] = field(default_factory=dict)
     summed_up: int = 0
     reasons: Mapping[int, str] = field(default_factory=dict)
     shown: frozenset[int] = frozenset()
@@ -188,7 +192,7 @@ def build_view(request: Request, view: View, in_place: InPlace | None = None) ->
         bounded=bounded,
         mended=mended,
         quoted=places,
-        gists=places.intersection(view.gists),
+        parts={i: part.fate for i, part in view.parts.items() if i in places},
         summed_up=summary.stop if summary is not None else 0,
         reasons=body.reasons,
         shown=frozenset(shown),
@@ -212,7 +216,7 @@ def _with_blocks(
     if summary is not None:
         heads, most = [summary.block], summary.most_tokens
     in_order = placed_atoms(request, quoted, view.zones, view.scored)
-    recalled, bound = quotation_of(request, in_order, view.gists)
+    recalled, bound = quotation_of(request, in_order, view.parts)
     if request.profile.alternate and heads:
         recalled, bound = "\n".join([*heads, recalled] if recalled else heads), bound + most
         heads = []

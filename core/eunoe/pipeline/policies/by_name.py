@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 
 from eunoe.domain.atom import first_place, place_in_list
+from eunoe.domain.certificate import ALL_SENT, BY_RECENCY, NoCertificate, Unproven
 from eunoe.domain.errors import TimeIsOverError
 from eunoe.pipeline.arranging.in_place import (
     context_start,
@@ -26,7 +27,9 @@ from eunoe.pipeline.policies.presets.reading import read_preset_chat
 from eunoe.pipeline.policies.presets.registry import BLOCK_PRESETS, PRESETS, WORD_PRESETS
 from eunoe.pipeline.policies.stable import stable_view
 from eunoe.pipeline.recalling.by_strategy import track_sent
-from eunoe.pipeline.recalling.recall import Scored, atom_pool, choose_atoms, score_history
+from eunoe.pipeline.recalling.choosing import choose_atoms
+from eunoe.pipeline.recalling.quoted_block import ShownPart
+from eunoe.pipeline.recalling.recall import Scored, atom_pool, score_history
 from eunoe.pipeline.request import Request
 from eunoe.stages.placement import PlacementZones
 from eunoe.stages.window import newest_that_fit
@@ -43,6 +46,8 @@ def decide_in_time(request: Request, policy: str) -> View:
         except TimeIsOverError:
             pass
     view = window_view(request)
+    if view.certificate is BY_RECENCY:
+        view.certificate = NoCertificate(Unproven.LATE)
     view.warnings = (
         "the deadline passed before the history was scored: the newest turns are sent",
     )
@@ -53,8 +58,9 @@ def window_view(request: Request) -> View:
     """The newest turns that fit, cut anew at each request."""
     forced = forced_atoms(request)
     start = newest_that_fit(request.timeline, free_room(request, forced), len(request.entries))
-    start = max(start, context_start(request))
-    return with_forced(request, start, forced, View(in_place=[]), declared=True)
+    floor = context_start(request)
+    view = View(in_place=[], certificate=ALL_SENT if start <= floor else BY_RECENCY)
+    return with_forced(request, max(start, floor), forced, view, declared=True)
 
 
 def relevance_view(request: Request) -> View:
@@ -74,14 +80,15 @@ def relevance_view(request: Request) -> View:
         view = window_view(request)
         view.scored, view.recall_reason = scored, "nothing resembles the question: recency fallback"
         return view
-    view = View(in_place=[], scored=scored, certificate=choice.certificate, gists=choice.gists())
-    view.ranked = True
+    view = View(in_place=[], scored=scored, certificate=choice.certificate, parts=choice.parts())
+    view.ranked, view.gains = True, choice.gains
     systems = request.systems_before(request.turn_start)
+    request.due = choice.due
     if quoted:
         view.quoted = sorted([*choice.in_block(), *forced], key=first_place)
         view.in_place = systems
     else:
-        view.quoted = [e.atom for e in choice.excerpts]
+        view.quoted = [f.atom for f in choice.forms]
         view.in_place = sorted([*systems, *choice.atoms, *forced], key=place_in_list)
         track_sent(request, [a for a in view.in_place if not a.system])
     view.recall_reason = "the whole history was ranked by relevance to the question"
@@ -107,7 +114,8 @@ def preset_view(request: Request, name: str) -> View:
         return view
     atoms = [request.transcript.atoms[k] for k in plan.chosen]
     view = View(in_place=[], scored=Scored(plan.values), certificate=plan.certificate, ranked=True)
-    view.recall_reason, view.gists = plan.reason, dict(plan.gists)
+    view.recall_reason = plan.reason
+    view.parts = {i: ShownPart(text) for i, text in plan.gists.items()}
     systems = request.systems_before(request.turn_start)
     if in_block:
         view.quoted = sorted([*atoms, *forced], key=first_place)

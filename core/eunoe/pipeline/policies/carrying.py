@@ -141,6 +141,6 @@ def put_carried(view: View, carried: CarriedOver) -> None:
     """
     places = {a.first for a in carried.atoms}
     view.quoted = [a for a in view.quoted if a.first not in places]
-    view.gists = {i: text for i, text in view.gists.items() if i not in places}
+    view.parts = {i: part for i, part in view.parts.items() if i not in places}
     view.carried, view.carried_before = list(carried.atoms), carried.start
     view.reasons.update((i, CARRY_REASON) for a in view.carried for i in a.indices)

@@ -10,11 +10,14 @@ import numpy as np
 
 from eunoe.domain.atom import Atom, first_place
 from eunoe.domain.budget import LEAST_CACHED_TOKENS
+from eunoe.domain.certificate import NoCertificate, Unproven
 from eunoe.pipeline.arranging.view import View
 from eunoe.pipeline.policies.carrying import CarriedOver
+from eunoe.pipeline.recalling.choosing import Choice, choose_atoms
 from eunoe.pipeline.recalling.gate import need_of_recall
+from eunoe.pipeline.recalling.proving import prove_closed
 from eunoe.pipeline.recalling.quoted_block import tokens_as_quoted
-from eunoe.pipeline.recalling.recall import Choice, WorthCurve, atom_pool, choose_atoms, worth_curve
+from eunoe.pipeline.recalling.recall import WorthCurve, atom_pool, worth_curve
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import BLOCK_TOKENS
 from eunoe.stages.window import WaterMarks, WindowStart, newest_that_fit
@@ -51,15 +54,19 @@ def recall_beside(
     by_values = request.acts_by_tools and (alone or marks.room < LEAST_CACHED_TOKENS)
     need = need_of_recall(request, window.start, seen, unasked=by_values)
     view.recall_reason, view.scored = need.reason, need.scored
-    if need.depth == "none" or need.scored is None:
+    if need.scored is None:
         return Choice(), window
+    if need.depth == "none":
+        beside = marks.room - request.timeline.used(request.turn_start, asked)
+        proof = prove_closed(request, need.scored, window.start, beside)
+        return Choice(certificate=proof), window
     room, in_view = marks.room - carried.tokens, _places_of(request, carried.atoms)
     candidates = partial(
         atom_pool, request, need.scored, 0, quoted=True, in_view=in_view, by_values=by_values
     )
     pool = candidates(window.start)
-    choose = partial(choose_atoms, request, need.scored, quoted=True)
     free = room - request.timeline.used(window.start, asked)
+    choose = partial(choose_atoms, request, need.scored, quoted=True)
     if need.unasked:
         most = min(int(free * _UNASKED_SHARE), _UNASKED_TOKENS - carried.tokens)
         return choose(pool, most), window
@@ -112,7 +119,8 @@ def _given_back(
     left = room - deep.tokens - len(deep.atoms)
     start = min(shrunk, newest_that_fit(request.timeline, left, asked))
     outside = tuple(a for a in deep.atoms if a.first < start)
-    return replace(deep, atoms=outside), WindowStart(start, True, True)
+    forms = tuple(f for f in deep.forms if f.atom.first < start)
+    return replace(deep, atoms=outside, forms=forms), WindowStart(start, True, True)
 
 
 def _wanted_tokens(request: Request, curve: WorthCurve, marks: WaterMarks, asked: int) -> int:
@@ -161,4 +169,8 @@ def halved(request: Request, view: View, recalled: Choice, halvings: int) -> Cho
             left, taken = left - size, taken + size
     part = "part of what was recalled" if kept else "what was recalled"
     view.recall_reason = f"{part} had to make room for the running turn"
-    return Choice(atoms=tuple(sorted(kept, key=first_place)), tokens=taken) if kept else Choice()
+    gave_way = NoCertificate(Unproven.GAVE_WAY)
+    if not kept:
+        return Choice(certificate=gave_way)
+    atoms = tuple(sorted(kept, key=first_place))
+    return Choice(atoms=atoms, tokens=taken, certificate=gave_way)

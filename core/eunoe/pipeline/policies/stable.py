@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
+from eunoe.domain.certificate import ALL_SENT, NoCertificate, Unproven
 from eunoe.pipeline.arranging.in_place import context_start, forced_atoms, free_room, with_forced
 from eunoe.pipeline.arranging.view import View
 from eunoe.pipeline.policies.carrying import (
@@ -15,7 +16,7 @@ from eunoe.pipeline.policies.carrying import (
 )
 from eunoe.pipeline.policies.recall_beside import halved, halvings_beside, recall_beside
 from eunoe.pipeline.policies.water_marks import place_before, replayed_start, water_marks
-from eunoe.pipeline.recalling.recall import Choice
+from eunoe.pipeline.recalling.choosing import Choice
 from eunoe.pipeline.recalling.shown_summary import due_summary, shown_summary
 from eunoe.pipeline.request import Request
 from eunoe.pipeline.summaries.writing import SummaryJob
@@ -50,11 +51,14 @@ def stable_view(request: Request) -> View:
     marks = replace(marks, extra=sent.recalled.tokens)
     if len(request.entries) > request.first_asked:
         sent = _at_later_request(request, view, marks, sent)
-    view.quoted, view.gists = sent.recalled.in_block(), sent.recalled.gists()
-    view.certificate = sent.recalled.certificate
+    view.quoted, view.parts = sent.recalled.in_block(), sent.recalled.parts()
+    view.gains = sent.recalled.gains
+    view.certificate = ALL_SENT if sent.window.start <= floor else sent.recalled.certificate
     view.start = max(sent.window.start, floor)
     if floor == 0 and aside:
         _put_summary(request, view, marks, sent.cut, aside)
+    if request.due is None:
+        request.due = sent.recalled.due
     declared = sent.window.fresh or sent.shortened
     declared = declared or _was_sent_whole(request) or _changed(request, view)
     if floor == 0 and sent.carried.atoms:
@@ -95,6 +99,8 @@ def _at_later_request(request: Request, view: View, marks: WaterMarks, first: _S
         left = room - timeline.used(earlier.start, before)
         halvings_before = halvings_beside(first.recalled, earlier, left)
     recalled = halved(request, view, first.recalled, halvings)
+    if window.start > settled:
+        recalled = replace(recalled, certificate=NoCertificate(Unproven.UNWEIGHED))
     return _Sent(window, cut, carried, recalled, before >= asked and halvings != halvings_before)
 
 

@@ -20,6 +20,7 @@ from eunoe.stages.selection.candidates import SelectionCandidates, SparseSimilar
 from eunoe.stages.selection.selecting import Selection
 from eunoe.stages.selection.similarity import knn_similarity
 from eunoe.stages.selection.strategies import SelectionAlgorithm
+from eunoe.stages.selection.tiers import TierElements
 
 _BY_STRATEGY_LIKENED = 2_000
 """Atoms above which none is taken to be like another."""
@@ -47,18 +48,22 @@ def select_by_strategy(
     request: Request,
     algorithm: SelectionAlgorithm,
     pool: AtomPool,
+    cost: NDArray[np.int64] | TierElements,
     room: int,
 ) -> Selection:
     """What an algorithm takes of the candidates, by position; it sees all of them.
 
     It is told what is like what, which atoms are of one turn, and what was sent before.
+
+    Args:
+        cost: tokens of the candidates, or all forms of them.
     """
     transcript, tracker, places = request.transcript, request.strategies.tracker, pool.places
     first = transcript.atom_first.view()[places]
     atoms = [transcript.atoms[k] for k in places.tolist()]
     candidates = SelectionCandidates.of(
         pool.worth,
-        pool.cost,
+        cost,
         room,
         similarity=_likeness(request, places),
         groups=transcript.turn_of_message.view()[first],

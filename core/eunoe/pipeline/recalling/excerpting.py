@@ -9,15 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom, atom_of
+from eunoe.pipeline.recalling.short_forms import FORM_LINE_TOKENS, ShortForm
 from eunoe.pipeline.request import Request
 from eunoe.stages.excerpts import cut_excerpt
 from eunoe.stages.quoting import spoken_text
 from eunoe.stages.scoring.evidence import passage_gain
 from eunoe.stages.scoring.profile import Relevance
 from eunoe.stages.scoring.words import terms_of_text
-
-EXCERPT_LINE_TOKENS = 12
-"""Tokens of an excerpt's line beyond its text: turn, speaker, the word, framing; at most."""
+from eunoe.stages.selection.tiers import Tier
 
 EXCERPT_MOST_TOKENS = 200
 """Tokens of one excerpt at most."""
@@ -34,23 +33,6 @@ _EXCERPT_ANSWERED = 0.1
 _EXCERPT_NEAR_BEST = 0.25
 """What gives way to an excerpt may matter so much, as a share of the excerpt's relevance; and so
 much where it holds at least ``SURE`` of the question and ``NEAR_BEST`` of the best relevance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """The part of a message that is quoted.
-
-    Attributes:
-        atom: the message, alone.
-        text: what is quoted of it.
-        tokens: its tokens, line included.
-        covered: share of the question's weight that it holds, in [0, 1].
-    """
-
-    atom: Atom
-    text: str
-    tokens: int
-    covered: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +57,7 @@ class ExcerptPool:
 
 def fill_with_excerpts(
     request: Request, pool: ExcerptPool, room: int
-) -> tuple[tuple[Excerpt, ...], frozenset[int]]:
+) -> tuple[tuple[ShortForm, ...], frozenset[int]]:
     """Excerpts of the most relevant long messages that were not chosen, as far as the room goes.
 
     Where the room is filled with what hardly matters, some of that gives way: messages that
@@ -97,21 +79,20 @@ def fill_with_excerpts(
     weights = dict(pool.answer.profile.weights)
     drowned = _drowned_words(request, pool, weights, long)
     worth = worth_of_excerpts(pool.worth, pool.cost, drowned)
-    long &= worth >= _EXCERPT_FLOOR * pool.worth.max()
-    ranked = np.flatnonzero(long)[np.argsort(-worth[long], kind="stable")]
+    ranked = _ranked_long(long, worth, pool.worth)
     density = pool.worth / pool.cost
     fillers = sorted(pool.chosen, key=lambda k: (density[k], k))
-    found: list[Excerpt] = []
+    found: list[ShortForm] = []
     gone: set[int] = set()
-    for k in ranked[:_EXCERPT_CANDIDATES].tolist():
-        most = EXCERPT_MOST_TOKENS + EXCERPT_LINE_TOKENS
+    for k in ranked[:_EXCERPT_CANDIDATES]:
+        most = EXCERPT_MOST_TOKENS + FORM_LINE_TOKENS
         swap = 1.0 if drowned[k] > 0.0 else _EXCERPT_SWAP_SURE
         giving = _giving_way(pool, fillers, swap * worth[k], most - room)
         limit = min(most, room + int(pool.cost[giving].sum()))
-        if limit < _EXCERPT_LEAST_ROOM + EXCERPT_LINE_TOKENS:
+        if limit < _EXCERPT_LEAST_ROOM + FORM_LINE_TOKENS:
             continue
         atom = request.transcript.atoms[pool.places[k]]
-        excerpt = _excerpt_of(request, atom, pool.values, weights, limit)
+        excerpt = excerpt_of(request, atom, pool.values, weights, limit)
         if excerpt is None:
             continue
         if excerpt.covered < _EXCERPT_SURE or _EXCERPT_NEAR_BEST * pool.worth.max() > worth[k]:
@@ -126,6 +107,23 @@ def fill_with_excerpts(
             gone.add(filler)
             room += int(pool.cost[filler])
     return tuple(sorted(found, key=lambda e: e.atom.first)), frozenset(gone)
+
+
+def most_relevant_long(worth: NDArray[np.float64], cost: NDArray[np.int64], most: int) -> list[int]:
+    """The candidates that are long enough to be shortened and matter, the most relevant first."""
+    if not worth.size:
+        return []
+    by_excerpt = worth_of_excerpts(worth, cost, np.zeros(worth.size))
+    return _ranked_long(cost > _EXCERPT_LEAST_TOKENS, by_excerpt, worth)[:most]
+
+
+def _ranked_long(
+    long: NDArray[np.bool_], by_excerpt: NDArray[np.float64], worth: NDArray[np.float64]
+) -> list[int]:
+    """Those of the long ones that matter a fiftieth of the most relevant candidate, ranked."""
+    kept = long & (by_excerpt >= _EXCERPT_FLOOR * worth.max())
+    ranked: list[int] = np.flatnonzero(kept)[np.argsort(-by_excerpt[kept], kind="stable")].tolist()
+    return ranked
 
 
 def worth_of_excerpts(
@@ -189,24 +187,30 @@ def _giving_way(
     return giving
 
 
-def _excerpt_of(
+def excerpt_of(
     request: Request,
     atom: Atom,
     values: NDArray[np.float64],
     weights: Mapping[str, float],
-    room: int,
-) -> Excerpt | None:
-    """The part that matters of an atom's most relevant message."""
+    room: int = EXCERPT_MOST_TOKENS + FORM_LINE_TOKENS,
+) -> ShortForm | None:
+    """The part that matters of an atom's most relevant message; None where none fits.
+
+    Args:
+        values: relevance of every finished message, shape (n,).
+        weights: the terms of the question and what each is worth.
+        room: tokens for it, its line included.
+    """
     long = [i for i in atom.indices if request.entries[i].tokens > _EXCERPT_LEAST_TOKENS]
     if not long:
         return None
     place = max(long, key=lambda i: (values[i], -i))
     count = request.counter.count_batch
-    most = min(room - EXCERPT_LINE_TOKENS, EXCERPT_MOST_TOKENS)
+    most = min(room - FORM_LINE_TOKENS, EXCERPT_MOST_TOKENS)
     text = cut_excerpt(spoken_text(request.messages[place]), weights, terms_of_text, count, most)
     if text is None:
         return None
     held = set(terms_of_text(text))
     covered = sum(w for t, w in weights.items() if t in held) / sum(weights.values())
     alone = atom_of((place,), atom.turn)
-    return Excerpt(alone, text, count([text])[0] + EXCERPT_LINE_TOKENS, covered)
+    return ShortForm(alone, Tier.GIST, text, count([text])[0] + FORM_LINE_TOKENS, covered)

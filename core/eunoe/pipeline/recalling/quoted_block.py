@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom
 from eunoe.domain.message import Message
+from eunoe.domain.report import Fate
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import (
     BLOCK_TOKENS,
@@ -20,16 +22,40 @@ from eunoe.stages.quoting import (
     quoted_line,
     spoken_text,
 )
+from eunoe.stages.selection.tiers import Tier
 
 GIST_LINE_TOKENS = 8
 """Tokens of the line of a message shown in part, beyond text and name, at most."""
-_LINE_SAVES = 1
+_PART_FATES = {Tier.GIST: Fate.GIST, Tier.SUMMARY: Fate.SUMMARISED, Tier.STUB: Fate.STUB}
+QUOTED_LINE_SAVES = 1
 """Tokens by which a line is shorter than a message: number, speaker and line end take two or three
 beside the text, the framing of a message four."""
 
 
+class ShownPart(NamedTuple):
+    """What stands in a quotation in place of the text of a message.
+
+    Attributes:
+        text: empty where another message of its atom speaks for it.
+        tier: which form it is; never ``VERBATIM``.
+        note: what stands in brackets behind the speaker.
+    """
+
+    text: str
+    tier: Tier = Tier.GIST
+    note: str = "excerpt"
+
+    @property
+    def fate(self) -> Fate:
+        """The fate of a message that is shown so."""
+        return _PART_FATES[self.tier]
+
+
+_ALL_WHOLE: Mapping[int, ShownPart] = MappingProxyType({})
+
+
 def quotation_of(
-    request: Request, atoms: Sequence[Atom], gists: Mapping[int, str] = MappingProxyType({})
+    request: Request, atoms: Sequence[Atom], parts: Mapping[int, ShownPart] = _ALL_WHOLE
 ) -> tuple[str, int]:
     """The quoted block for some atoms, in the order given, and an upper bound of its tokens.
 
@@ -37,14 +63,14 @@ def quotation_of(
     defused tag one more. So a block of thousands of tokens need not be counted anew each time.
 
     Args:
-        gists: what stands in place of the text of some messages.
+        parts: what stands in place of the text of some messages.
 
     Returns:
         The block, empty if nothing in it has words, and its tokens as a message, at most.
     """
     known = request.transcript.quoted
     quoted = [
-        known[i] if i in known and i not in gists else _quoted_message(request, atom.turn, i, gists)
+        known[i] if i in known and i not in parts else _quoted_message(request, atom.turn, i, parts)
         for atom in atoms
         for i in atom.indices
     ]
@@ -57,17 +83,23 @@ def quotation_of(
     return block, BLOCK_TOKENS + sum([q.most_tokens for q in quoted]) + defused
 
 
-def _quoted_message(request: Request, turn: int, i: int, gists: Mapping[int, str]) -> QuotedMessage:
+def _quoted_message(
+    request: Request, turn: int, i: int, parts: Mapping[int, ShownPart]
+) -> QuotedMessage:
     """One message as it is quoted; of finished turns that is remembered."""
-    message, gist, count = request.messages[i], gists.get(i), request.counter.count
-    text = gist or spoken_text(message)
+    message, part, count = request.messages[i], parts.get(i), request.counter.count
+    text = spoken_text(message) if part is None else part.text
+    note = "" if part is None else part.note
     turn -= request.messages[0].role != "user"
-    line = quoted_line(Quotation(turn, _speaker(message), text, gist is not None)) if text else ""
-    most = request.entries[i].tokens if gist is None else GIST_LINE_TOKENS + count(gist)
+    line = quoted_line(Quotation(turn, _speaker(message), text, note)) if text else ""
+    if part is None:
+        most = request.entries[i].tokens
+    else:
+        most = GIST_LINE_TOKENS + count(text if note == "excerpt" else f"{note} {text}")
     if message.name:
         most += count(_speaker(message))
     quoted = QuotedMessage(turn, line, most + LINE_TOKENS)
-    if gist is None and i < request.turn_start:
+    if part is None and i < request.turn_start:
         request.transcript.quoted[i] = quoted
     return quoted
 
@@ -84,7 +116,7 @@ def tokens_as_quoted(
         tokens: shape (n,), what they take as they were given.
     """
     known = request.transcript.quoted_tokens
-    quoted = tokens - _LINE_SAVES
+    quoted = tokens - QUOTED_LINE_SAVES
     if not known:
         return quoted
     for k, place in enumerate(places.tolist()):

@@ -8,13 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from eunoe.domain.atom import Atom, first_place
-from eunoe.domain.report import Certificate
+from eunoe.domain.atom import Atom
 from eunoe.pipeline.chat.transcript import Transcript
 from eunoe.pipeline.recalling.atom_pools import AtomPool, pool_of
-from eunoe.pipeline.recalling.by_strategy import score_by_strategy, select_by_strategy
-from eunoe.pipeline.recalling.calling import select_for_calls
-from eunoe.pipeline.recalling.excerpting import Excerpt, ExcerptPool, fill_with_excerpts
+from eunoe.pipeline.recalling.by_strategy import score_by_strategy
 from eunoe.pipeline.recalling.lifting import lift_by_cues
 from eunoe.pipeline.request import Request
 from eunoe.stages.quoting import BLOCK_TOKENS
@@ -29,9 +26,7 @@ from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.index import RelevanceIndex
 from eunoe.stages.scoring.price import price_relevance
 from eunoe.stages.scoring.profile import Relevance
-from eunoe.stages.selection.certificate import critical_density, with_left_out
 from eunoe.stages.selection.ordering import ascending_order, largest_places
-from eunoe.stages.selection.selecting import Selection, select_plain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,31 +45,6 @@ class Scored:
         """The relevance of an atom: its best message's."""
         value, size = self.values.item, len(self.values)
         return max([value(i) for i in atom.indices if i < size], default=0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """What was chosen of the older messages.
-
-    Attributes:
-        atoms: chosen atoms, oldest first.
-        tokens: what they take, quotation included.
-        certificate: how good the choice is.
-        excerpts: parts of long messages that were not chosen, in the room that is left over.
-    """
-
-    atoms: tuple[Atom, ...] = ()
-    tokens: int = 0
-    certificate: Certificate | None = None
-    excerpts: tuple[Excerpt, ...] = ()
-
-    def in_block(self) -> list[Atom]:
-        """The chosen atoms and the messages shown in part, oldest first."""
-        return sorted([*self.atoms, *(e.atom for e in self.excerpts)], key=first_place)
-
-    def gists(self) -> dict[int, str]:
-        """What stands in place of the text of the messages shown in part."""
-        return {e.atom.first: e.text for e in self.excerpts}
 
 
 def score_history(request: Request) -> Scored:
@@ -155,60 +125,6 @@ def weigh_by_flags(request: Request, values: NDArray[np.float64]) -> NDArray[np.
             weighted = weighted.copy() if weighted is values else weighted
             weighted[i] = min(1.0, weighted[i] * flags.weight)
     return weighted
-
-
-def choose_atoms(
-    request: Request, scored: Scored, pool: AtomPool, budget: int, *, quoted: bool
-) -> Choice:
-    """The knapsack over atoms: the most relevance that fits in the budget.
-
-    Args:
-        pool: the candidates, from ``atom_pool``.
-        budget: tokens.
-        quoted: whether the choice will stand in a quoted block, which has its own framing.
-    """
-    room = budget - BLOCK_TOKENS if quoted else budget
-    places, worth, cost = pool.places, pool.worth, pool.cost
-    if room <= 0 or not len(places):
-        return Choice()
-    algorithm = request.strategies.algorithm
-    if algorithm is not None:
-        selection = select_by_strategy(request, algorithm, pool, room)
-    elif request.acts_by_tools:
-        selection = select_for_calls(request, pool, room)
-    else:
-        selection = _select_relevant(pool, room, request.settings.cost_exponent)
-    left = budget - BLOCK_TOKENS - int(selection.cost)
-    parts = ExcerptPool(places, worth, cost, selection.chosen, scored.values, scored.answer)
-    excerpts, gone = fill_with_excerpts(request, parts, left)
-    chosen = [k for k in selection.chosen if k not in gone] if gone else list(selection.chosen)
-    head = BLOCK_TOKENS if excerpts or (quoted and chosen) else 0
-    certificate = selection.certificate
-    if gone:
-        lost = sum(g for k, g in zip(selection.order, selection.gains, strict=True) if k in gone)
-        certificate = replace(certificate, value=max(0.0, certificate.value - lost))
-    atoms = request.transcript.atoms
-    return Choice(
-        atoms=tuple([atoms[k] for k in places[chosen].tolist()]),
-        tokens=int(cost[chosen].sum()) + sum(e.tokens for e in excerpts) + head,
-        certificate=certificate,
-        excerpts=excerpts,
-    )
-
-
-def _select_relevant(pool: AtomPool, room: int, exponent: float) -> Selection:
-    utility = price_relevance(pool.worth, pool.cost, exponent=exponent)
-    selection = select_plain(utility, pool.cost, room)
-    if (others := pool.left_out) is None:
-        return selection
-    certificate = with_left_out(
-        selection.certificate,
-        price_relevance(others.worth, others.cost, exponent=exponent),
-        others.cost,
-        room,
-        density=critical_density(utility, pool.cost, room),
-    )
-    return replace(selection, certificate=certificate)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from eunoe.domain.report import Certificate
+from eunoe.domain.certificate import Certificate
 from eunoe.stages.selection.ordering import ascending_order
 from eunoe.stages.selection.tiers import TierElements
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eunoe.domain.report import Certificate
+from eunoe.domain.certificate import Certificate
 from eunoe.stages.selection.candidates import SelectionCandidates
 from eunoe.stages.selection.certificate import CERTIFICATE_CHECKPOINTS, certify, knapsack_bound
 from eunoe.stages.selection.coverage import CoverageObjective, MigObjective, Objective

@@ -11,6 +11,7 @@ from eunoe import Cut, Fate
 from eunoe.domain.atom import atom_of
 from eunoe.pipeline.arranging.view import View
 from eunoe.pipeline.policies.carrying import CarriedOver, put_carried
+from eunoe.pipeline.recalling.quoted_block import ShownPart
 from judge import count_list, faults, said
 from strategies import PROFILE_NAMES, assistant, calling, result, user
 
@@ -153,9 +154,9 @@ def test_it_gives_way_before_the_window_and_that_is_declared(budget):
 
 def test_what_is_carried_is_not_recalled_too():
     """Where a running turn cuts anew, what its question recalled may be carried from then on."""
-    atoms = [atom_of((i,), i) for i in range(4)]
-    view = View(in_place=[], quoted=[atoms[0], atoms[2]], gists={2: "in part", 3: "in part"})
+    atoms, part = [atom_of((i,), i) for i in range(4)], ShownPart("in part")
+    view = View(in_place=[], quoted=[atoms[0], atoms[2]], parts={2: part, 3: part})
     put_carried(view, CarriedOver(start=4, atoms=(atoms[1], atoms[2]), tokens=20))
     assert view.quoted == [atoms[0]]
     assert view.carried == [atoms[1], atoms[2]]
-    assert view.gists == {3: "in part"}
+    assert view.parts == {3: part}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ask import ask, sent_by
+from eunoe import Certificate
 from judge import faults, said
 from strategies import assistant, calling, result, user
 
@@ -83,7 +84,8 @@ def test_a_small_window_of_talk_brings_nothing_back_unasked():
 def test_certificates_hold(policy):
     for budget in range(100, 500, 50):
         certificate = ask(chat("And HAT271?"), budget, policy=policy).report.certificate
-        assert certificate is None or certificate.value <= certificate.upper_bound + 1e-9
+        held = isinstance(certificate, Certificate)
+        assert not held or certificate.value <= certificate.upper_bound + 1e-9
 
 
 @pytest.mark.parametrize("policy", ["stable", "relevance", "lethe"])

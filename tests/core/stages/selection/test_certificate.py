@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from eunoe.domain.report import Certificate
+from eunoe.domain.certificate import Certificate
 from eunoe.stages.selection import (
     SelectionCandidates,
     SparseSimilarity,
@@ -82,7 +82,10 @@ def random_pool(seed, *, tiered=False):
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
     elements = cost
     if tiered:
-        elements = tier_elements(cost, gist=np.maximum(cost // 4, 1), stub=np.full(n, 2))
+        some = rng.random(n) < 0.7  # not every item has a summary
+        summary = np.where(some, np.maximum(cost // 2, 1), 0)
+        gist, stub = np.maximum(cost // 4, 1), np.full(n, 2)
+        elements = tier_elements(cost, summary=summary, gist=gist, stub=stub)
     forced = rng.random(n) < 0.1
     budget = int(cost[forced].sum() + rng.uniform(0.1, 0.7) * cost[~forced].sum())
     return SelectionCandidates.of(

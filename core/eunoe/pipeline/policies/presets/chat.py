@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eunoe.domain.report import Certificate
+from eunoe.domain.certificate import BY_RECENCY, Certificate, NoCertificate
 from eunoe.pipeline.advisers.structuring import NamesOf, StancesOf
 from eunoe.stages.scoring.analysis import TextAnalysis
 from eunoe.stages.scoring.cues import CUE_RECALL
@@ -185,7 +185,7 @@ class PresetPlan:
         chosen: atoms, ascending.
         values: how much each message matters, in [0, 1], for the report, shape (n,).
         reason: one clause for people.
-        certificate: of the selection, where there is one.
+        certificate: of the selection, or why there is none.
         gists: messages shown by their first sentence only, in the quoted block.
         head, tail: atoms at the head and the tail of the block, for presets that have one; the rest
             stands between by falling relevance.
@@ -194,7 +194,7 @@ class PresetPlan:
     chosen: tuple[int, ...]
     values: FloatColumn
     reason: str
-    certificate: Certificate | None = None
+    certificate: Certificate | NoCertificate = BY_RECENCY
     gists: dict[int, str] = field(default_factory=dict)
     head: frozenset[int] = frozenset()
     tail: frozenset[int] = frozenset()

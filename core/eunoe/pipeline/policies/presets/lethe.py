@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eunoe.domain.report import Certificate
+from eunoe.domain.certificate import Certificate
 from eunoe.pipeline.policies.presets.chat import FloatColumn, PlaceColumn, PresetChat, PresetPlan
 from eunoe.pipeline.policies.presets.lethe_walk import goal_alignment, walk_rank
 from eunoe.pipeline.recalling.quoted_block import GIST_LINE_TOKENS

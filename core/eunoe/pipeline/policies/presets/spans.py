@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eunoe.domain.report import Certificate
+from eunoe.domain.certificate import BY_RECENCY, Certificate, NoCertificate
 from eunoe.pipeline.policies.presets.chat import FloatColumn, PresetChat, PresetPlan
 from eunoe.stages.selection.certificate import certify, fractional_fill
 from eunoe.stages.structure.waveform import gain_wave, standing_spans
@@ -37,7 +37,7 @@ def plan_spans(chat: PresetChat, wave: FloatColumn, reason: str) -> PresetPlan |
         count = chat.turns if chat.turns < 2 else chat.fallback_turns
         chosen = newest_turns(chat, count)
         reason = "nothing stands out: recency fallback"
-        certificate = None
+        certificate: Certificate | NoCertificate = BY_RECENCY
     else:
         chosen = fill_spans(chat, wave, spans)
         certificate = certify_spans(chat, wave, chosen)

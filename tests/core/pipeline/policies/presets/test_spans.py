@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies
 
+from eunoe.domain.certificate import Certificate, NoCertificate, Unproven
 from eunoe.pipeline.policies.presets.spans import (
     certify_spans,
     fill_spans,
@@ -118,12 +119,12 @@ def test_no_choice_within_the_room_beats_the_bound(values, room, data):
     assert 0.0 <= certificate.ratio <= 1.0
 
 
-def test_spans_have_a_certificate_and_a_fallback_has_none():
+def test_spans_have_a_certificate_and_a_fallback_says_why_not():
     wave = np.array([0.0, 0.0, 0.9, 0.8, 0.0, 0.0])
     found = plan_spans(preset_chat(asked(*"abcdef"), "x", room=9), wave, "spans")
     assert found is not None
-    assert found.certificate is not None
+    assert isinstance(found.certificate, Certificate)
     assert 0.5 < found.certificate.ratio <= 1.0
     fallback = plan_spans(preset_chat(asked(*"abcdef"), "x", room=9), np.zeros(6), "spans")
     assert fallback is not None
-    assert fallback.certificate is None
+    assert fallback.certificate == NoCertificate(Unproven.RECENCY)

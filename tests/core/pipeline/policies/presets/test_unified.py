@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ask import ask
+from eunoe import Certificate
 from eunoe.pipeline.policies.presets.lethe_walk import walk_graph
 from eunoe.pipeline.policies.presets.unified import (
     direct_relevance,
@@ -89,7 +90,7 @@ def test_the_choice_fits_and_is_certified():
     assert plan is not None
     assert len(WEATHER) in plan.chosen
     assert sum(int(chat.cost[k]) for k in plan.chosen) <= 5
-    assert plan.certificate is not None
+    assert isinstance(plan.certificate, Certificate)
     assert 0.5 < plan.certificate.ratio <= 1.0
     assert math.isclose(float(plan.values.max()), 1.0)
 
@@ -100,7 +101,7 @@ def test_what_was_not_looked_at_counts_in_the_certificate():
     for limit in (2, 500):
         plan = plan_unified(preset_chat(lines, "tall oak?", room=10, cost=2, max_candidates=limit))
         assert plan is not None
-        assert plan.certificate is not None
+        assert isinstance(plan.certificate, Certificate)
         proofs.append(plan.certificate)
     few, many = proofs
     assert few.upper_bound >= many.value
@@ -122,4 +123,4 @@ def test_as_a_policy():
     chat = [m for text in ("The oak is 9 m tall.", *WEATHER) for m in (user(text), assistant("OK"))]
     answer = ask([*chat, user("How tall is the oak?")], 100, policy="unified")
     assert answer.report.decisions[0].fate == "kept"
-    assert answer.report.certificate is not None
+    assert isinstance(answer.report.certificate, Certificate)
