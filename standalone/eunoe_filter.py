@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 235 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 23fde6862de8cf8de9d132666d2ba4cf73eaee3b9fff52d274fea38cc5e254b3
+# sources sha256 1df0ddc75710e02840517e56da588c43823722c33d5bc9dcc2e50fa54d00578e
 
 from __future__ import annotations
 
@@ -19353,7 +19353,7 @@ class _Sight(NamedTuple):
         if not carried:
             return cls(slice(start, size), slice(start))
         seen = np.arange(size) >= start
-        seen[list(carried)] = True
+        seen[[place for place in carried if place < size]] = True
         return cls(seen, ~seen)
 
 

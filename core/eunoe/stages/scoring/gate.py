@@ -256,7 +256,7 @@ class _Sight(NamedTuple):
         if not carried:
             return cls(slice(start, size), slice(start))
         seen = np.arange(size) >= start
-        seen[list(carried)] = True
+        seen[[place for place in carried if place < size]] = True
         return cls(seen, ~seen)
 
 

@@ -255,6 +255,13 @@ def test_adjusted_relevance_counts_where_it_is_given():
     assert window_coverage(index, asked, 0, values=values).relevant_inside == 0.8
 
 
+def test_what_was_carried_from_behind_the_question_does_not_count():
+    index = index_of(TALK)
+    asked = analyse_text("Which subject was number 7?", role="user")
+    few = window_coverage(index, asked, 30, upto=30, carried=[7])
+    assert window_coverage(index, asked, 40, upto=30, carried=[7, 30, 35]) == few
+
+
 # Meaning
 
 
