@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from eunoe.pipeline.recalling.recall import Scored, score_history
+from eunoe.pipeline.recalling.recall import Scored, answer_upto, score_history
 from eunoe.pipeline.request import Request
 from eunoe.stages.scoring.gate import WindowCoverage, may_open, window_coverage
 
@@ -49,15 +49,19 @@ def need_of_recall(
     scored = score_history(request)
     if wish or scored.answer is None:
         return RecallNeed("deep" if wish else "none", "recall was asked for", scored)
-    goes_on = request.meant != request.question
+    upto, answer, values = request.turn_start, scored.answer, scored.values
+    if request.meant is not None and request.meant != request.question:
+        upto = request.meant  # what it goes on from has its words
+        answer = answer_upto(request, scored, query, upto)
+        values = answer.values
     coverage = window_coverage(
         request.transcript.indexed(request.expired),
         query,
         start,
-        upto=request.meant if goes_on else request.turn_start,  # what it goes on from has its words
-        relevance=None if goes_on else scored.answer,
-        values=None if goes_on else scored.values,
-        carried=carried,
+        upto=upto,
+        relevance=answer,
+        values=values,
+        carried=[i for i in carried if i < upto],
     )
     shut = not coverage.open or (carried and not coverage.sure)
     if shut and unasked:

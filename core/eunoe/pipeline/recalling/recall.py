@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eunoe.domain.atom import Atom
+from eunoe.pipeline.advisers.advice import Advice
 from eunoe.pipeline.chat.transcript import Transcript
 from eunoe.pipeline.recalling.atom_pools import AtomPool, pool_of
 from eunoe.pipeline.recalling.by_strategy import score_by_strategy
@@ -36,10 +37,12 @@ class Scored:
     Attributes:
         values: shape (n,), in [0, 1].
         answer: what the index said; None if there was nothing to ask.
+        advice: what models said beside the words.
     """
 
     values: NDArray[np.float64]
     answer: Relevance | None = None
+    advice: Advice = field(default_factory=Advice)
 
     def of(self, atom: Atom) -> float:
         """The relevance of an atom: its best message's."""
@@ -73,7 +76,14 @@ def score_history(request: Request) -> Scored:
         else:
             lifted = lift_by_cues(request.transcript, query, answer, answer.values, names_of)
     values = adjust_by_settings(request, lifted)
-    return Scored(weigh_by_flags(request, values), answer)
+    return Scored(weigh_by_flags(request, values), answer, advice)
+
+
+def answer_upto(request: Request, scored: Scored, query: TextAnalysis, upto: int) -> Relevance:
+    """What the index says to a question of the messages before a place, models asked beside it."""
+    index, advice = request.transcript.indexed(request.expired), scored.advice
+    said = {"likeness": advice.likeness, "labels": advice.labels, "ahead": advice.ahead}
+    return index.relevance(query, upto=upto, **said)
 
 
 def _found_by_words(

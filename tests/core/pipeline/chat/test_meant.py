@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 import pytest
 
 from ask import ask, sent_by
-from judge import said
-from strategies import assistant, user
+from eunoe import ContextOrchestrator
+from eunoe.pipeline.chat.transcript import PipelineMemory
+from judge import ThirdsCounter, said
+from strategies import assistant, calling, user
+from strategies import result as tool_result
 
 
 def shown(result):
@@ -114,3 +119,52 @@ def test_what_comes_behind_a_statement_stands_for_itself():
 def test_it_is_the_first_question():
     result = ask([user("Why?")], budget=330)
     assert sent_by(result) == [user("Why?")]
+
+
+def tool_turn(question, k):
+    turn = [user(question)]
+    for j in range(5):
+        found = f"customer_id C{7 * k + j} " + " ".join(f"B{100 * k + 10 * j + i}" for i in range(30))
+        turn += [calling(f"c{k}.{j}"), tool_result(f"c{k}.{j}", found)]
+    return [*turn, assistant("Done.")]
+
+
+@pytest.mark.parametrize("budget", [1050, 1200, 1500])
+def test_what_it_goes_on_from_may_lie_before_what_a_cut_carried_over(budget):
+    before = ("Look up order 7?", "Who pays for the order of Keller?", "Why?", "When exactly?")
+    turns = [m for k, question in enumerate(before) for m in tool_turn(question, k)]
+    result = ask([*turns, user("Really?")], budget=budget)
+    assert result.report.tokens_after <= budget
+
+
+class CatEmbedder:
+    """Texts on cats are near each other, and nothing else is near anything."""
+
+    name, dimension = "cats", 64
+
+    def embed(self, texts):
+        """One vector for each text."""
+        return [self.vector(text) for text in texts]
+
+    def vector(self, text):
+        noise = [byte / 128 - 1 for byte in blake2b(text.encode(), digest_size=64).digest()]
+        cats = any(word in text for word in ("feline", "cat ", "kitten"))
+        return [noise[0] + 30.0 * cats, *noise[1:]]
+
+
+@pytest.mark.parametrize("follow", ["Really?", "And the dog?"])
+def test_what_opened_recall_by_its_meaning_opens_it_again(follow):
+    messages = [user("Our feline goes by Mochi."), assistant("OK.")]
+    for i in range(40):
+        messages += [user(f"Note {i}: the invoice went to clerk {i}."), assistant(f"Noted {i}.")]
+    messages.append(user("How is the cat doing?"))
+    by = ContextOrchestrator(
+        token_counter=ThirdsCounter(),
+        memory=PipelineMemory(),
+        embedder=CatEmbedder(),
+        embed_in_request=True,
+    )
+    first = ask(messages, by=by, budget=600).report
+    assert "closer in meaning" in first.recall_reason
+    again = ask([*messages, assistant("Fine."), user(follow)], by=by, budget=600).report
+    assert again.recall_reason == first.recall_reason
