@@ -135,11 +135,11 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         check_field(info.field_name, value)
         return value
 
-    _known_prices: PriceLookup = PrivateAttr()
+    _read_prices: tuple[Any, PriceLookup] = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Read the prices once."""
-        self._known_prices = as_prices(self.prices)
+        self._read_prices = self.prices, as_prices(self.prices)
 
     @field_validator("tools", mode="before")
     @classmethod
@@ -292,7 +292,15 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         messages, options = to_messages(value), self._options(**kwargs)
         return (await run_in_executor(None, partial(plan, messages, options))).messages
 
+    def _known_prices(self) -> PriceLookup:
+        known, prices = self._read_prices
+        if known is not self.prices:  # it was set since, or this is a copy with others
+            self._read_prices = self.prices, as_prices(self.prices)
+            prices = self._read_prices[1]
+        return prices
+
     def _options(self, **changes: Any) -> PlanOptions:
+        most = changes.pop("max_cost_usd", self.max_cost_usd)
         given = {
             "max_tokens": self.max_tokens,
             "reserve_tokens": self.reserve_tokens,
@@ -306,7 +314,7 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
             "settings": self.settings,
             "models": models_of(self),
             "deadline": self.deadline,
-            "money": PlanMoney(self._known_prices, changes.pop("max_cost_usd", self.max_cost_usd)),
+            "money": PlanMoney(self._known_prices(), most),
             "watch": PlanWatch(thread=thread_name(), observer=self.observer),
         }
         return PlanOptions(**{**given, **changes})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 
 from eunoe.domain.errors import SettingsError
@@ -26,7 +27,7 @@ def require_number(name: str, value: object, allowed: str, *, above: float = 0.0
         SettingsError: it is refused.
     """
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not above <= value < float("inf"):  # type: ignore[operator]
+    if not number or not above <= value <= sys.float_info.max:  # type: ignore[operator]
         raise SettingsError(name, value, allowed)
 
 

@@ -327,3 +327,13 @@ def test_prices_as_plain_values_are_saved_with_it(tmp_path: Path) -> None:
     for prices in (path, table, current):
         assert '"not_implemented"' in dumps(priced(prices=prices))
     assert HistoryOptimizer(max_tokens=9) != priced(max_tokens=9)
+
+
+def test_prices_that_are_set_later_count():
+    dearer = {"models": {"mine": {"input": 20, "output": 40}}}
+    optimizer = priced(max_cost_usd=CENT)
+    assert optimizer.explain(HISTORY).budget == 1000
+    assert optimizer.model_copy(update={"prices": dearer}).explain(HISTORY).budget == 500
+    assert optimizer.explain(HISTORY).budget == 1000
+    optimizer.prices = dearer
+    assert optimizer.explain(HISTORY).budget == 500

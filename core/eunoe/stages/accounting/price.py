@@ -182,4 +182,5 @@ def affordable_tokens(budget: Budget, price: ModelPrice | None) -> int:
 
 def depends_on_price(budget: Budget) -> bool:
     """Whether a budget has a cap on money, which no price leaves without effect."""
-    return budget.allowed_tokens(None) != budget.allowed_tokens(1.0)
+    without = budget.allowed_tokens(None)
+    return any(budget.allowed_tokens(price) != without for price in (1.0, 1e-6))

@@ -58,7 +58,10 @@ def allowed_by_price(
     if priced and price is None:
         name = model_id or "no model"
         return replace(limit, notes=(f"the price of {name} is not known: money sets no limit",))
-    bought = affordable_tokens(money_part(budget), price)
+    part = money_part(budget)
+    if part is budget:
+        tokens = 0  # it is no cap on tokens beside, whatever it allows where no price is known
+    bought = affordable_tokens(part, price)
     money = bought + reserve if bought else 0
     return replace(
         limit,

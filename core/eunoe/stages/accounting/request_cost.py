@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eunoe.domain.cost import CostAccount, RequestCost, WayCost
+from eunoe.domain.log import log_fault
 from eunoe.stages.accounting.entry import account_requests
 from eunoe.stages.accounting.forecast import RequestForecast
 from eunoe.stages.accounting.ledger import Ledger, Tally
-from eunoe.stages.accounting.price import PriceLookup
+from eunoe.stages.accounting.price import ModelPrice, PriceLookup
 
 
 def estimated_cost(
@@ -30,10 +31,20 @@ def estimated_cost(
     """
 
     def make() -> RequestCost | None:
-        entry = account_requests([foresee()], prices.get(model_id), hit_share=hit_share)
+        price = _found_price(prices, model_id)
+        entry = account_requests([foresee()], price, hit_share=hit_share)
         return cost_of_entry(entry, most_usd)
 
     return CostAccount(make)
+
+
+def _found_price(prices: PriceLookup, model_id: str | None) -> ModelPrice | None:
+    """The price; none where a caller's own lookup fails: a report can be read all the same."""
+    try:
+        return prices.get(model_id)
+    except Exception as error:
+        log_fault(error, "the report tells tokens alone", "found no price")
+        return None
 
 
 def cost_of_entry(entry: Ledger, most_usd: float = 0.0) -> RequestCost | None:

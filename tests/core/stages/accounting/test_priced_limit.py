@@ -23,6 +23,16 @@ class Halves:
         return 450 if price_per_token else 900
 
 
+class Spends:
+    """A budget of somebody else's: what a cent buys, few tokens where no price is known."""
+
+    def __init__(self, unpriced: int) -> None:
+        self._unpriced = unpriced
+
+    def allowed_tokens(self, price_per_token: float | None) -> int:
+        return self._unpriced if price_per_token is None else int(0.01 / price_per_token + 1e-6)
+
+
 @pytest.mark.parametrize(
     ("budget", "reserve", "tokens", "money", "usd"),
     [
@@ -39,6 +49,9 @@ class Halves:
         (CostBudget(0.01, price_per_token=1e-6), 7, 10_007, 10_007, 0.0),
         (Halves(), 0, 450, 450, 0.0),
         (Halves(), 100, 550, 550, 0.0),
+        (Spends(500), 0, 4000, 4000, 0.0),
+        (Spends(0), 0, 4000, 4000, 0.0),
+        (CostBudget(1e308), 0, 2**53, 2**53, 1e308),
     ],
 )
 def test_a_known_price(budget, reserve, tokens, money, usd):

@@ -94,3 +94,16 @@ def test_the_report_and_the_ledger_say_the_same(forecast, price, share):
         assert (way.prompt, way.cached) == (tally.prompt, tally.cached)
         assert way.usd == (None if price is None else tally.cost_usd)
         assert way.cached <= way.prompt
+
+
+class BrokenPrices:
+    def get(self, model_id: str | None) -> ModelPrice | None:
+        raise OSError("no prices today")
+
+
+def test_a_lookup_that_fails_leaves_the_tokens():
+    cost = estimated_cost(lambda: FORECAST, BrokenPrices(), "m").cost
+    unknown = estimated_cost(lambda: FORECAST, TABLE, "other").cost
+    assert cost == unknown
+    assert cost is not None
+    assert cost.sent == WayCost(prompt=8000, cached=6000, usd=None)
