@@ -15,7 +15,8 @@ def start_behind(
         name: of the thread.
         work: what is to be done.
         failed: is told what ``work`` raised. That may be ``SystemExit``, too: a model that ends its
-            thread must not leave others waiting for it.
+            thread must not leave others waiting for it. Is told at once, in this thread, where none
+            can be started: the system has no more of them, or the process is ending.
     """
 
     def run() -> None:
@@ -24,7 +25,10 @@ def start_behind(
         except BaseException as error:
             failed(error)
 
-    threading.Thread(target=run, name=name, daemon=True).start()
+    try:
+        threading.Thread(target=run, name=name, daemon=True).start()
+    except RuntimeError as error:
+        failed(error)
 
 
 def wait_behind(
@@ -44,10 +48,14 @@ def wait_behind(
     done = threading.Event()
 
     def run() -> None:
+        work()
+        done.set()
+
+    def fail(error: BaseException) -> None:
         try:
-            work()
+            failed(error)
         finally:
             done.set()
 
-    start_behind(name, run, failed)
+    start_behind(name, run, fail)
     done.wait(seconds)

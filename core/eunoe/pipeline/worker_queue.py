@@ -116,6 +116,7 @@ class WorkerQueue(Generic[WorkItem]):
             if self._waiting and not self._working:
                 self._working = True
                 start_behind(self._name, self._work, self._give_up)
+                room = room and self._working  # not where no thread could be started
             return room
 
     def wait_for(self, items: Iterable[WorkItem], seconds_left: Callable[[], float]) -> bool:

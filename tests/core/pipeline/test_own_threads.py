@@ -123,3 +123,28 @@ def test_a_dimension_is_a_length():
         assert caught.value.name == "embedder.dimension"
     for dimension in (None, 1, 384, np.int64(384)):
         orchestrator(embedder=Model(dimension=dimension))
+
+
+@pytest.mark.parametrize("port", PORTS)
+def test_where_no_thread_can_be_started_the_request_goes_on(port, monkeypatch):
+    class Heard(Model):
+        def embed(self, *given, **more):
+            raise AssertionError("no thread to ask it in")
+
+        label = extract = judge = summarize = embed
+
+    start = threading.Thread.start
+
+    def refuse(thread):
+        if thread.name.startswith("eunoe"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    asked = orchestrator(**{port: Heard(dimension=4)})
+    for _ in range(6):
+        assert asked.process_sync(chat()).report.tokens_after <= 900
+    asked.drain()
+    heard = []
+    wait_behind("eunoe-test", heard.clear, heard.append, 30)
+    assert [type(error) for error in heard] == [RuntimeError]

@@ -167,10 +167,10 @@ class HistoryEmbedder:
         if self._in_request:
             self._embed_asked(text)
             return self._find_asked(text)
-        if not self._asking.acquire(blocking=False):
-            return None
 
         def ask() -> None:
+            if not self._asking.acquire(blocking=False):
+                return
             try:
                 self._embed_asked(text)
             finally:

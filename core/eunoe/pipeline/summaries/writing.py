@@ -159,7 +159,7 @@ class SummaryDesk:
     def start(self, job: SummaryJob) -> None:
         """Write in the background; returns at once. What is being written is not begun again."""
         if self._take(job):
-            start_behind("eunoe-summary", partial(self._write, job), self._backoff.note_fault)
+            start_behind("eunoe-summary", partial(self._write, job), partial(self._give_up, job))
 
     def write(self, job: SummaryJob) -> bool:
         """Write now, for as long as it takes; False if none came of it or others are at it."""
@@ -196,10 +196,18 @@ class SummaryDesk:
             self._backoff.note_fault(error)
             return False
         finally:
-            with self._idle:
-                self._writing.discard(job.pieces[0].key)
-                self._idle.notify_all()
+            self._end(job)
         return self.find(job.pieces[-1].key) is not None
+
+    def _end(self, job: SummaryJob) -> None:
+        with self._idle:
+            self._writing.discard(job.pieces[0].key)
+            self._idle.notify_all()
+
+    def _give_up(self, job: SummaryJob, error: BaseException) -> None:
+        """The thread has ended by something that is no fault of its own kind, or never began."""
+        self._backoff.note_fault(error)
+        self._end(job)
 
     def _settled(self, key: Hashable) -> str | None:
         """What the next summary goes on from: this one, or the gist where no answer was usable.

@@ -132,7 +132,7 @@ _ELLIPTICAL_SCRIPT = re.compile(
 )
 _ELLIPTICAL_JOINED = re.compile(
     r"\W*(?:and|or|what about|how about|und|oder|was ist mit|wie ist es mit|et|ou|y|e|och|og|ve"
-    r"|peki|и|а|та)\b|[\s\W]*(?:那|还有|以及|では|じゃあ|それと|그럼|그리고|แล้ว)",
+    r"|peki|и|а|та)\b(?![-/&'’]\w)|[\s\W]*(?:那|还有|以及|では|じゃあ|それと|그럼|그리고|แล้ว)",
     re.IGNORECASE,
 )
 # "The port?", "退房时间呢？": a matter and a mark.
