@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 235 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 1df0ddc75710e02840517e56da588c43823722c33d5bc9dcc2e50fa54d00578e
+# sources sha256 0b378c318d0caa9a2bd399f2d5f38edf7febffb2446bda8ba25d53f1f14caebf
 
 from __future__ import annotations
 
@@ -1014,7 +1014,7 @@ def require_number(name: str, value: object, allowed: str, *, above: float = 0.0
         SettingsError: it is refused.
     """
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not above <= value < float("inf"):  # type: ignore[operator]
+    if not number or not above <= value <= sys.float_info.max:  # type: ignore[operator]
         raise SettingsError(name, value, allowed)
 
 
@@ -1118,6 +1118,8 @@ LEAST_CACHED_TOKENS = 1024
 """No provider caches a shorter prompt. Source: Prompt caching, in the docs of both makers."""
 
 
+_MOST_BOUGHT = 2**53
+"""What money buys at most: no float counts further one by one."""
 _WHOLE_TOKENS = "a whole number of tokens, 0 (no limit) or above"
 _SHARE = "above 0, at most 1"
 _ANY_BUDGET = "a TokenBudget, TokenTargetBudget, CostBudget or CompositeBudget"
@@ -1220,7 +1222,8 @@ class CostBudget:
         price = self.price_per_token or price_per_token or 0.0
         if not self.max_cost_usd or not price:
             return UNLIMITED
-        return max(1, int(self.max_cost_usd / price + 1e-6))  # 3999.9999999999995 are 4000
+        bought = min(self.max_cost_usd / price, _MOST_BOUGHT)
+        return max(1, int(bought + 1e-6))  # 3999.9999999999995 are 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -1440,7 +1443,8 @@ def affordable_tokens(budget: Budget, price: ModelPrice | None) -> int:
 
 def depends_on_price(budget: Budget) -> bool:
     """Whether a budget has a cap on money, which no price leaves without effect."""
-    return budget.allowed_tokens(None) != budget.allowed_tokens(1.0)
+    without = budget.allowed_tokens(None)
+    return any(budget.allowed_tokens(price) != without for price in (1.0, 1e-6))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -7229,7 +7233,8 @@ def start_behind(
         name: of the thread.
         work: what is to be done.
         failed: is told what ``work`` raised. That may be ``SystemExit``, too: a model that ends its
-            thread must not leave others waiting for it.
+            thread must not leave others waiting for it. Is told at once, in this thread, where none
+            can be started: the system has no more of them, or the process is ending.
     """
 
     def run() -> None:
@@ -7238,7 +7243,10 @@ def start_behind(
         except BaseException as error:
             failed(error)
 
-    threading.Thread(target=run, name=name, daemon=True).start()
+    try:
+        threading.Thread(target=run, name=name, daemon=True).start()
+    except RuntimeError as error:
+        failed(error)
 
 
 def wait_behind(
@@ -7258,12 +7266,16 @@ def wait_behind(
     done = threading.Event()
 
     def run() -> None:
+        work()
+        done.set()
+
+    def fail(error: BaseException) -> None:
         try:
-            work()
+            failed(error)
         finally:
             done.set()
 
-    start_behind(name, run, failed)
+    start_behind(name, run, fail)
     done.wait(seconds)
 
 
@@ -9214,6 +9226,7 @@ class WorkerQueue(Generic[WorkItem]):
             if self._waiting and not self._working:
                 self._working = True
                 start_behind(self._name, self._work, self._give_up)
+                room = room and self._working  # not where no thread could be started
             return room
 
     def wait_for(self, items: Iterable[WorkItem], seconds_left: Callable[[], float]) -> bool:
@@ -9511,7 +9524,7 @@ class SummaryDesk:
     def start(self, job: SummaryJob) -> None:
         """Write in the background; returns at once. What is being written is not begun again."""
         if self._take(job):
-            start_behind("eunoe-summary", partial(self._write, job), self._backoff.note_fault)
+            start_behind("eunoe-summary", partial(self._write, job), partial(self._give_up, job))
 
     def write(self, job: SummaryJob) -> bool:
         """Write now, for as long as it takes; False if none came of it or others are at it."""
@@ -9548,10 +9561,18 @@ class SummaryDesk:
             self._backoff.note_fault(error)
             return False
         finally:
-            with self._idle:
-                self._writing.discard(job.pieces[0].key)
-                self._idle.notify_all()
+            self._end(job)
         return self.find(job.pieces[-1].key) is not None
+
+    def _end(self, job: SummaryJob) -> None:
+        with self._idle:
+            self._writing.discard(job.pieces[0].key)
+            self._idle.notify_all()
+
+    def _give_up(self, job: SummaryJob, error: BaseException) -> None:
+        """The thread has ended by something that is no fault of its own kind, or never began."""
+        self._backoff.note_fault(error)
+        self._end(job)
 
     def _settled(self, key: Hashable) -> str | None:
         """What the next summary goes on from: this one, or the gist where no answer was usable.
@@ -9857,10 +9878,20 @@ def estimated_cost(
     """
 
     def make() -> RequestCost | None:
-        entry = account_requests([foresee()], prices.get(model_id), hit_share=hit_share)
+        price = _found_price(prices, model_id)
+        entry = account_requests([foresee()], price, hit_share=hit_share)
         return cost_of_entry(entry, most_usd)
 
     return CostAccount(make)
+
+
+def _found_price(prices: PriceLookup, model_id: str | None) -> ModelPrice | None:
+    """The price; none where a caller's own lookup fails: a report can be read all the same."""
+    try:
+        return prices.get(model_id)
+    except Exception as error:
+        log_fault(error, "the report tells tokens alone", "found no price")
+        return None
 
 
 def cost_of_entry(entry: Ledger, most_usd: float = 0.0) -> RequestCost | None:
@@ -15628,10 +15659,10 @@ class HistoryEmbedder:
         if self._in_request:
             self._embed_asked(text)
             return self._find_asked(text)
-        if not self._asking.acquire(blocking=False):
-            return None
 
         def ask() -> None:
+            if not self._asking.acquire(blocking=False):
+                return
             try:
                 self._embed_asked(text)
             finally:
@@ -16215,7 +16246,10 @@ def allowed_by_price(
     if priced and price is None:
         name = model_id or "no model"
         return replace(limit, notes=(f"the price of {name} is not known: money sets no limit",))
-    bought = affordable_tokens(money_part(budget), price)
+    part = money_part(budget)
+    if part is budget:
+        tokens = 0  # it is no cap on tokens beside, whatever it allows where no price is known
+    bought = affordable_tokens(part, price)
     money = bought + reserve if bought else 0
     return replace(
         limit,
@@ -17793,7 +17827,7 @@ _ELLIPTICAL_SCRIPT = re.compile(
 )
 _ELLIPTICAL_JOINED = re.compile(
     r"\W*(?:and|or|what about|how about|und|oder|was ist mit|wie ist es mit|et|ou|y|e|och|og|ve"
-    r"|peki|и|а|та)\b|[\s\W]*(?:那|还有|以及|では|じゃあ|それと|그럼|그리고|แล้ว)",
+    r"|peki|и|а|та)\b(?![-/&'’]\w)|[\s\W]*(?:那|还有|以及|では|じゃあ|それと|그럼|그리고|แล้ว)",
     re.IGNORECASE,
 )
 # "The port?", "退房时间呢？": a matter and a mark.
@@ -20764,10 +20798,12 @@ class Scored:
     Attributes:
         values: shape (n,), in [0, 1].
         answer: what the index said; None if there was nothing to ask.
+        advice: what models said beside the words.
     """
 
     values: NDArray[np.float64]
     answer: Relevance | None = None
+    advice: Advice = field(default_factory=Advice)
 
     def of(self, atom: Atom) -> float:
         """The relevance of an atom: its best message's."""
@@ -20801,7 +20837,14 @@ def score_history(request: Request) -> Scored:
         else:
             lifted = lift_by_cues(request.transcript, query, answer, answer.values, names_of)
     values = adjust_by_settings(request, lifted)
-    return Scored(weigh_by_flags(request, values), answer)
+    return Scored(weigh_by_flags(request, values), answer, advice)
+
+
+def answer_upto(request: Request, scored: Scored, query: TextAnalysis, upto: int) -> Relevance:
+    """What the index says to a question of the messages before a place, models asked beside it."""
+    index, advice = request.transcript.indexed(request.expired), scored.advice
+    said = {"likeness": advice.likeness, "labels": advice.labels, "ahead": advice.ahead}
+    return index.relevance(query, upto=upto, **said)
 
 
 def _found_by_words(
@@ -22161,7 +22204,9 @@ def _gone(before: Sequence[Atom], view: View) -> list[Atom]:
 def _proof_without(request: Request, view: View, gone: Sequence[Atom]) -> Proof:
     """What is still proven where atoms made room; nothing if others than the chosen did."""
     proof, gains, size = view.certificate, view.gains, request.turn_start
-    if gains is None or not isinstance(proof, Certificate) or any(a.first >= size for a in gone):
+    if not isinstance(proof, Certificate) or proof.basis is not CertificateBasis.CHOSEN:
+        return NoCertificate(Unproven.GAVE_WAY)
+    if gains is None or any(a.first >= size for a in gone):
         return NoCertificate(Unproven.GAVE_WAY)
     holder = request.transcript.atom_of_message.view()
     places = {int(holder[a.first]) for a in gone}
@@ -24474,14 +24519,18 @@ def need_of_recall(
     scored = score_history(request)
     if wish or scored.answer is None:
         return RecallNeed("deep" if wish else "none", "recall was asked for", scored)
-    goes_on = request.meant != request.question
+    upto, answer, values = request.turn_start, scored.answer, scored.values
+    if request.meant is not None and request.meant != request.question:
+        upto = request.meant  # what it goes on from has its words
+        answer = answer_upto(request, scored, query, upto)
+        values = answer.values
     coverage = window_coverage(
         request.transcript.indexed(request.expired),
         query,
         start,
-        upto=request.meant if goes_on else request.turn_start,  # what it goes on from has its words
-        relevance=None if goes_on else scored.answer,
-        values=None if goes_on else scored.values,
+        upto=upto,
+        relevance=answer,
+        values=values,
         carried=carried,
     )
     shut = not coverage.open or (carried and not coverage.sure)

@@ -1110,7 +1110,7 @@ MUTANTS = [
         ("half relevant at least", "and self.relevant_outside >= GATE_RELEVANT\n", "\n"),
         (
             "what is carried is in view",
-            "seen[list(carried)] = True\n",
+            "seen[[place for place in carried if place < size]] = True\n",
             "pass\n",
         ),
     ),

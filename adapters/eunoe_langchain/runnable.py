@@ -293,11 +293,9 @@ class HistoryOptimizer(RunnableSerializable[LanguageModelInput, list[BaseMessage
         return (await run_in_executor(None, partial(plan, messages, options))).messages
 
     def _known_prices(self) -> PriceLookup:
-        known, prices = self._read_prices
-        if known is not self.prices:  # it was set since, or this is a copy with others
+        if self._read_prices[0] is not self.prices:  # set since, or on a copy
             self._read_prices = self.prices, as_prices(self.prices)
-            prices = self._read_prices[1]
-        return prices
+        return self._read_prices[1]
 
     def _options(self, **changes: Any) -> PlanOptions:
         most = changes.pop("max_cost_usd", self.max_cost_usd)

@@ -13,7 +13,7 @@ LEAST_CACHED_TOKENS = 1024
 """No provider caches a shorter prompt. Source: Prompt caching, in the docs of both makers."""
 
 
-_MOST_TOKENS = 2**53
+_MOST_BOUGHT = 2**53
 """What money buys at most: no float counts further one by one."""
 _WHOLE_TOKENS = "a whole number of tokens, 0 (no limit) or above"
 _SHARE = "above 0, at most 1"
@@ -117,7 +117,7 @@ class CostBudget:
         price = self.price_per_token or price_per_token or 0.0
         if not self.max_cost_usd or not price:
             return UNLIMITED
-        bought = min(self.max_cost_usd / price, _MOST_TOKENS)
+        bought = min(self.max_cost_usd / price, _MOST_BOUGHT)
         return max(1, int(bought + 1e-6))  # 3999.9999999999995 are 4000
 
 

@@ -188,3 +188,17 @@ def test_documents_repeat_in_the_steps_of_their_turn(plugin: Any) -> None:
 def test_without_documents_there_are_none(text: str, written: str) -> None:
     messages = [{"role": "user", "content": text}, {"role": "assistant", "content": written}]
     assert find_documents(messages, written, COUNTER) is None
+
+
+@pytest.mark.parametrize("follow", ["Since when exactly?", "Why?", "And the host?"])
+@pytest.mark.parametrize("size", [0, 200])
+def test_a_question_goes_on_from_the_one_before_beside_documents(
+    plugin: Any, size: int, follow: str
+) -> None:
+    question = "On which port does our PostgreSQL database listen?"
+    before = [{"role": "user", "content": question}, {"role": "assistant", "content": "54330?"}]
+    given = with_documents(follow, size) if size else {"role": "user", "content": follow}
+    sent = ask(plugin, [*office(), *before, given], follow)
+    assert sent[-1] is given
+    assert FACT in str(sent[:-1])
+    assert size_of(sent) <= ROOM

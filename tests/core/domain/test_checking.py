@@ -32,7 +32,11 @@ CASES = [
     (lambda v: require_whole("n", v, "x", least=1), [1], [0]),
     (lambda v: require_whole("n", v, "x", most=9), [0, 9], [10, 10**30]),
     (lambda v: require_model_name("n", v), ["", "m"], [None, 5, b"m", ["m"], ("m",)]),
-    (lambda v: require_number("n", v, "x"), [0, 0.5, 7], [-0.1, NAN, INFINITE, 10**400, True, "1", None]),
+    (
+        lambda v: require_number("n", v, "x"),
+        [0, 0.5, 7],
+        [-0.1, NAN, INFINITE, 10**400, True, "1", None],
+    ),
     (lambda v: require_choice("n", v, ("a", "b")), ["a"], ["", "c", None, ["a"], 5]),
     (lambda v: require_switch("n", v), [True, False], ["false", 0, 1, None]),
     (lambda v: require_names("n", v), [(), ("a",)], ["a", ["a"], (1,), None]),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from eunoe.domain.atom import Atom
-from eunoe.domain.certificate import Certificate, NoCertificate, Proof, Unproven
+from eunoe.domain.certificate import Certificate, CertificateBasis, NoCertificate, Proof, Unproven
 from eunoe.domain.report import Cut
 from eunoe.pipeline.arranging.view import Built, View, build_view, stand_in_place
 from eunoe.pipeline.request import Request
@@ -41,7 +41,9 @@ def _gone(before: Sequence[Atom], view: View) -> list[Atom]:
 def _proof_without(request: Request, view: View, gone: Sequence[Atom]) -> Proof:
     """What is still proven where atoms made room; nothing if others than the chosen did."""
     proof, gains, size = view.certificate, view.gains, request.turn_start
-    if gains is None or not isinstance(proof, Certificate) or any(a.first >= size for a in gone):
+    if not isinstance(proof, Certificate) or proof.basis is not CertificateBasis.CHOSEN:
+        return NoCertificate(Unproven.GAVE_WAY)
+    if gains is None or any(a.first >= size for a in gone):
         return NoCertificate(Unproven.GAVE_WAY)
     holder = request.transcript.atom_of_message.view()
     places = {int(holder[a.first]) for a in gone}

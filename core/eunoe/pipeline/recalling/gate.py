@@ -61,7 +61,7 @@ def need_of_recall(
         upto=upto,
         relevance=answer,
         values=values,
-        carried=[i for i in carried if i < upto],
+        carried=carried,
     )
     shut = not coverage.open or (carried and not coverage.sure)
     if shut and unasked:

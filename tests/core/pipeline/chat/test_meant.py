@@ -124,7 +124,8 @@ def test_it_is_the_first_question():
 def tool_turn(question, k):
     turn = [user(question)]
     for j in range(5):
-        found = f"customer_id C{7 * k + j} " + " ".join(f"B{100 * k + 10 * j + i}" for i in range(30))
+        rows = " ".join(f"B{100 * k + 10 * j + i}" for i in range(30))
+        found = f"customer_id C{7 * k + j} {rows}"
         turn += [calling(f"c{k}.{j}"), tool_result(f"c{k}.{j}", found)]
     return [*turn, assistant("Done.")]
 

@@ -30,7 +30,7 @@ STANDS_ALONE = (
     "Who is Marta?|Is Marta ill?|What is the code?|Hello|Fix the bug|And then we went home."
     "|And what would you say of the long book by Mann?|Can you help?|Wo wohnt sie?|你好吗？"
     "|他什么时候来呢？|いつですか？||?"
-    "|E-mail of the head of sales at Meier?|Y-axis label of the second plot?|Or-Tools version of us?"
+    "|E-mail of the head of sales at Meier?|Y-axis label of the second plot?|Or-Tools in a lab?"
 ).split("|")
 
 
