@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 235 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 0b378c318d0caa9a2bd399f2d5f38edf7febffb2446bda8ba25d53f1f14caebf
+# sources sha256 62af0954af98d94ba31a976e9153011ceaf55e4fb4c8b3409e9b884ed42b5ab1
 
 from __future__ import annotations
 
@@ -17836,6 +17836,12 @@ _ELLIPTICAL_MATTER = re.compile(
     rf"|[{HANGUL_LETTERS} ]{{1,12}}[은는]요?)\s*[?？]\s*"
 )
 _ELLIPTICAL_MARKED = re.compile(rf"[^{GLUED_LETTERS}]*[?؟;]\s*")
+_ELLIPTICAL_GREETING = re.compile(
+    r"\W*(?:how are (?:you|things)|hello|hi|hey|yes|no|ok|okay|hallo|wie geht'?s?(?: es dir)?|hola"
+    r"|qué tal|salut|bonjour|ça va|ciao|come va|ja|nein|oui|sí|sim|da|да|нет|привет|你好吗?|在吗"
+    r"|もしもし|안녕)\W*",
+    re.IGNORECASE,
+)
 _ELLIPTICAL_SIGNS = re.compile(r"[\s\W]+\Z|\A[\s\W]+")
 
 
@@ -17848,6 +17854,8 @@ def is_elliptical(query: TextAnalysis) -> bool:
         query: The message; O(its words), and nothing is looked at in a longer one.
     """
     if not 0 < query.words <= ELLIPTICAL_WORDS or len(query.body) > 12 * ELLIPTICAL_WORDS:
+        return False
+    if _ELLIPTICAL_GREETING.fullmatch(query.body):
         return False
     words = {fold_text(word) for word in split_words(query.body)}
     for language, empty in _ELLIPTICAL_EMPTY.items():
@@ -17865,7 +17873,7 @@ def goes_on(query: TextAnalysis) -> bool:
     body = query.body
     if not 0 < query.words <= ELLIPTICAL_WORDS or len(body) > 12 * ELLIPTICAL_WORDS:
         return False
-    if not query.asks:
+    if not query.asks or _ELLIPTICAL_GREETING.fullmatch(body):
         return False
     if _ELLIPTICAL_JOINED.match(body) or _ELLIPTICAL_MATTER.fullmatch(body):
         return True

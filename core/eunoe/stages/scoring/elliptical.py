@@ -141,6 +141,12 @@ _ELLIPTICAL_MATTER = re.compile(
     rf"|[{HANGUL_LETTERS} ]{{1,12}}[은는]요?)\s*[?？]\s*"
 )
 _ELLIPTICAL_MARKED = re.compile(rf"[^{GLUED_LETTERS}]*[?؟;]\s*")
+_ELLIPTICAL_GREETING = re.compile(
+    r"\W*(?:how are (?:you|things)|hello|hi|hey|yes|no|ok|okay|hallo|wie geht'?s?(?: es dir)?|hola"
+    r"|qué tal|salut|bonjour|ça va|ciao|come va|ja|nein|oui|sí|sim|da|да|нет|привет|你好吗?|在吗"
+    r"|もしもし|안녕)\W*",
+    re.IGNORECASE,
+)
 _ELLIPTICAL_SIGNS = re.compile(r"[\s\W]+\Z|\A[\s\W]+")
 
 
@@ -153,6 +159,8 @@ def is_elliptical(query: TextAnalysis) -> bool:
         query: The message; O(its words), and nothing is looked at in a longer one.
     """
     if not 0 < query.words <= ELLIPTICAL_WORDS or len(query.body) > 12 * ELLIPTICAL_WORDS:
+        return False
+    if _ELLIPTICAL_GREETING.fullmatch(query.body):
         return False
     words = {fold_text(word) for word in split_words(query.body)}
     for language, empty in _ELLIPTICAL_EMPTY.items():
@@ -170,7 +178,7 @@ def goes_on(query: TextAnalysis) -> bool:
     body = query.body
     if not 0 < query.words <= ELLIPTICAL_WORDS or len(body) > 12 * ELLIPTICAL_WORDS:
         return False
-    if not query.asks:
+    if not query.asks or _ELLIPTICAL_GREETING.fullmatch(body):
         return False
     if _ELLIPTICAL_JOINED.match(body) or _ELLIPTICAL_MATTER.fullmatch(body):
         return True

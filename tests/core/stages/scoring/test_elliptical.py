@@ -20,7 +20,10 @@ NAMES_SOMETHING = (
     "|Where is the file?|What time is it in Tokyo?|Und das Budget?|那预算呢？|¿Y el presupuesto?"
     "|Explain the lease|More coffee please|Fix the bug"
 ).split("|")
-WANTS_NOTHING = "Thanks!|ok|Great|yes|no|I see|Go on|Danke|da|好的|谢谢|はい|네||?|…".split("|")
+WANTS_NOTHING = (
+    "How are you?|Hello?|Yes?|¿Qué tal?|Thanks!|ok|Great|yes|no|I see|Go on|Danke|da|好的|谢谢|はい"
+    "|네||?|…"
+).split("|")
 ADDS_A_MATTER = (
     "And the budget?|And in Porto?|What about Jonas?|Or the red one?|The port?|Phone number?"
     "|Lisbon?|Und das Budget?|¿Y el presupuesto?|Et le budget ?|А бюджет?|那预算呢？|退房时间呢？"
@@ -52,6 +55,7 @@ def test_what_names_something(text):
 @pytest.mark.parametrize("text", WANTS_NOTHING)
 def test_what_wants_nothing(text):
     assert not asked(text)
+    assert not goes_on(analyse_text(text, role="user"))
 
 
 def test_a_word_of_another_language_is_a_word():
