@@ -8,7 +8,7 @@ required_open_webui_version: 0.5.0
 """
 
 # Made of 235 modules by standalone/make_filter.py; an edit here is lost at the next run.
-# sources sha256 62af0954af98d94ba31a976e9153011ceaf55e4fb4c8b3409e9b884ed42b5ab1
+# sources sha256 0b2142d2d87d4bc8bcaee94dc3159c0921aa015dfc77da561007abfcf4fda9dc
 
 from __future__ import annotations
 
@@ -13097,19 +13097,23 @@ class NearWords:
     """The words of a growing chat, to be searched.
 
     They stand one after another in one string, which the search of a string is quick in.
+
+    Args:
+        held: Those that were added, by the time that they are searched: to look a whole one up.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, held: Container[str]) -> None:
         self._joined = "\n"
-        self._held: set[str] = set()
+        self._size = 0
+        self._held = held
 
     def __len__(self) -> int:
-        return len(self._held)
+        return self._size
 
     def extend(self, words: Iterable[str]) -> None:
         """Add further words, each once."""
         more = list(words)
-        self._held.update(more)
+        self._size += len(more)
         self._joined += "".join([word + "\n" for word in more])
 
     def inflected(self, word: str, *, derived: bool = False) -> list[str]:
@@ -13310,7 +13314,7 @@ class TermPostings:
         self._placed = 0
         self._summed = np.zeros(0)
         self._summed_upto = 0
-        self._near = NearWords()
+        self._near = NearWords(self._numbers)
 
     def __len__(self) -> int:
         return len(self._fresh)
@@ -17711,6 +17715,7 @@ def _lines_of_words(text: str) -> set[str]:
 
 ELLIPTICAL_WORDS = 8
 """Words of such a question at most."""
+_ELLIPTICAL_CHARACTERS = 96
 ELLIPTICAL_MATTER_WORDS = 3
 """Words of one that is nothing but a matter and a mark, at most."""
 
@@ -17853,9 +17858,7 @@ def is_elliptical(query: TextAnalysis) -> bool:
     Args:
         query: The message; O(its words), and nothing is looked at in a longer one.
     """
-    if not 0 < query.words <= ELLIPTICAL_WORDS or len(query.body) > 12 * ELLIPTICAL_WORDS:
-        return False
-    if _ELLIPTICAL_GREETING.fullmatch(query.body):
+    if not _may_leave_unsaid(query):
         return False
     words = {fold_text(word) for word in split_words(query.body)}
     for language, empty in _ELLIPTICAL_EMPTY.items():
@@ -17870,16 +17873,20 @@ def goes_on(query: TextAnalysis) -> bool:
     Args:
         query: The message; nothing is looked at in a longer one.
     """
+    if not _may_leave_unsaid(query) or not query.asks:
+        return False
     body = query.body
-    if not 0 < query.words <= ELLIPTICAL_WORDS or len(body) > 12 * ELLIPTICAL_WORDS:
-        return False
-    if not query.asks or _ELLIPTICAL_GREETING.fullmatch(body):
-        return False
     if _ELLIPTICAL_JOINED.match(body) or _ELLIPTICAL_MATTER.fullmatch(body):
         return True
     if query.words > ELLIPTICAL_MATTER_WORDS or not _ELLIPTICAL_MARKED.fullmatch(body):
         return False
     return not is_led_by_question([fold_text(word) for word in split_words(body)])
+
+
+def _may_leave_unsaid(query: TextAnalysis) -> bool:
+    """Whether a message is short enough to leave something unsaid, and no greeting."""
+    short = 0 < query.words <= ELLIPTICAL_WORDS and len(query.body) <= _ELLIPTICAL_CHARACTERS
+    return short and _ELLIPTICAL_GREETING.fullmatch(query.body) is None
 
 
 # --------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from eunoe.stages.scoring.word_tables import WORD_STOP_OF
 
 ELLIPTICAL_WORDS = 8
 """Words of such a question at most."""
+_ELLIPTICAL_CHARACTERS = 96
 ELLIPTICAL_MATTER_WORDS = 3
 """Words of one that is nothing but a matter and a mark, at most."""
 
@@ -158,9 +159,7 @@ def is_elliptical(query: TextAnalysis) -> bool:
     Args:
         query: The message; O(its words), and nothing is looked at in a longer one.
     """
-    if not 0 < query.words <= ELLIPTICAL_WORDS or len(query.body) > 12 * ELLIPTICAL_WORDS:
-        return False
-    if _ELLIPTICAL_GREETING.fullmatch(query.body):
+    if not _may_leave_unsaid(query):
         return False
     words = {fold_text(word) for word in split_words(query.body)}
     for language, empty in _ELLIPTICAL_EMPTY.items():
@@ -175,13 +174,17 @@ def goes_on(query: TextAnalysis) -> bool:
     Args:
         query: The message; nothing is looked at in a longer one.
     """
+    if not _may_leave_unsaid(query) or not query.asks:
+        return False
     body = query.body
-    if not 0 < query.words <= ELLIPTICAL_WORDS or len(body) > 12 * ELLIPTICAL_WORDS:
-        return False
-    if not query.asks or _ELLIPTICAL_GREETING.fullmatch(body):
-        return False
     if _ELLIPTICAL_JOINED.match(body) or _ELLIPTICAL_MATTER.fullmatch(body):
         return True
     if query.words > ELLIPTICAL_MATTER_WORDS or not _ELLIPTICAL_MARKED.fullmatch(body):
         return False
     return not is_led_by_question([fold_text(word) for word in split_words(body)])
+
+
+def _may_leave_unsaid(query: TextAnalysis) -> bool:
+    """Whether a message is short enough to leave something unsaid, and no greeting."""
+    short = 0 < query.words <= ELLIPTICAL_WORDS and len(query.body) <= _ELLIPTICAL_CHARACTERS
+    return short and _ELLIPTICAL_GREETING.fullmatch(query.body) is None

@@ -6,7 +6,7 @@ is in no message as it stands, the words of the chat themselves show what it may
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 NEAR_MOST = 4
 """Words of a chat that stand for one of the question at most, the nearest first."""
@@ -23,19 +23,23 @@ class NearWords:
     """The words of a growing chat, to be searched.
 
     They stand one after another in one string, which the search of a string is quick in.
+
+    Args:
+        held: Those that were added, by the time that they are searched: to look a whole one up.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, held: Container[str]) -> None:
         self._joined = "\n"
-        self._held: set[str] = set()
+        self._size = 0
+        self._held = held
 
     def __len__(self) -> int:
-        return len(self._held)
+        return self._size
 
     def extend(self, words: Iterable[str]) -> None:
         """Add further words, each once."""
         more = list(words)
-        self._held.update(more)
+        self._size += len(more)
         self._joined += "".join([word + "\n" for word in more])
 
     def inflected(self, word: str, *, derived: bool = False) -> list[str]:

@@ -77,7 +77,7 @@ class TermPostings:
         self._placed = 0
         self._summed = np.zeros(0)
         self._summed_upto = 0
-        self._near = NearWords()
+        self._near = NearWords(self._numbers)
 
     def __len__(self) -> int:
         return len(self._fresh)

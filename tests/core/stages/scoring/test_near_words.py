@@ -6,7 +6,7 @@ from eunoe.stages.scoring.near_words import NearWords, near_slips
 
 
 def words(*held):
-    near = NearWords()
+    near = NearWords(set(held))
     near.extend(held)
     return near
 
